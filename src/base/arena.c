@@ -1,0 +1,113 @@
+/* Bump allocation in blocks. Blocks come from calloc, so memory is zeroed and
+ * AddressSanitizer still sees overruns at block ends; large requests get a block
+ * of their own. */
+#include "base/arena.h"
+
+#include <stdalign.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BLOCK_SIZE = 32 * 1024 };
+
+struct arena_block {
+    struct arena_block *older;
+    size_t used;
+    size_t size;
+    alignas(max_align_t) unsigned char bytes[];
+};
+
+static _Noreturn void out_of_memory(void)
+{
+    static const char words[] = "cloche: out of memory\n";
+    ssize_t ignored = write(STDERR_FILENO, words, sizeof words - 1);
+    (void)ignored;
+    _exit(125);
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+    const size_t alignment = alignof(max_align_t);
+
+    if (size > SIZE_MAX / 2)
+        out_of_memory();
+    size = (size + alignment - 1) & ~(alignment - 1);
+
+    struct arena_block *block = arena->newest;
+    if (!block || block->size - block->used < size) {
+        size_t capacity = size > BLOCK_SIZE ? size : BLOCK_SIZE;
+        block = calloc(1, sizeof *block + capacity);
+        if (!block)
+            out_of_memory();
+        block->size = capacity;
+        block->older = arena->newest;
+        arena->newest = block;
+    }
+    void *memory = block->bytes + block->used;
+    block->used += size;
+    return memory;
+}
+
+void *arena_grow(struct arena *arena, void *items, size_t have, size_t need, size_t *capacity,
+                 size_t item_size)
+{
+    if (need <= *capacity)
+        return items;
+
+    size_t grown = *capacity ? *capacity * 2 : 8;
+    if (grown < need)
+        grown = need;
+    if (item_size && grown > SIZE_MAX / 2 / item_size)
+        out_of_memory();
+
+    void *storage = arena_alloc(arena, grown * item_size);
+    if (have)
+        memcpy(storage, items, have * item_size);
+    *capacity = grown;
+    return storage;
+}
+
+struct slice arena_slice(struct arena *arena, struct slice text)
+{
+    char *copy = arena_alloc(arena, text.len + 1);
+    if (text.len)
+        memcpy(copy, text.ptr, text.len);
+    return (struct slice){copy, text.len};
+}
+
+char *arena_string(struct arena *arena, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    return memcpy(arena_alloc(arena, size), text, size);
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (length < 0)
+        return arena_string(arena, "");
+
+    char *text = arena_alloc(arena, (size_t)length + 1);
+    va_start(arguments, format);
+    vsnprintf(text, (size_t)length + 1, format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+void arena_free(struct arena *arena)
+{
+    struct arena_block *block = arena->newest;
+
+    while (block) {
+        struct arena_block *older = block->older;
+        free(block);
+        block = older;
+    }
+    arena->newest = NULL;
+}

@@ -1,0 +1,37 @@
+/* Memory that lives as long as one run: everything a policy or a plan is made
+ * of comes from an arena and is given back in one stroke. */
+#ifndef CLOCHE_BASE_ARENA_H
+#define CLOCHE_BASE_ARENA_H
+
+#include "base/slice.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+
+struct arena_block;
+
+struct arena {
+    struct arena_block *newest;
+};
+
+/* Zeroed memory, aligned for any type. Never NULL: when memory is exhausted the
+ * process says so and ends with status 125, before anything was started. */
+void *arena_alloc(struct arena *arena, size_t size);
+
+/* Array growth by doubling: returns storage for at least `need` items with the
+ * first `have` items kept, and updates `*capacity`. */
+void *arena_grow(struct arena *arena, void *items, size_t have, size_t need, size_t *capacity,
+                 size_t item_size);
+
+/* A copy with a NUL after it, so that `.ptr` is also a C string. */
+struct slice arena_slice(struct arena *arena, struct slice text);
+char *arena_string(struct arena *arena, const char *text);
+char *arena_printf(struct arena *arena, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+void arena_free(struct arena *arena);
+
+#define ARENA_NEW(arena, type) ((type *)arena_alloc((arena), sizeof(type)))
+#define ARENA_CLEANUP __attribute__((cleanup(arena_free)))
+
+#endif

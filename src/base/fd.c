@@ -1,0 +1,63 @@
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void fd_close(int *fd)
+{
+    int saved = errno;
+
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+    errno = saved;
+}
+
+bool fd_read_all(int fd, const char *name, size_t limit, struct arena *arena, struct slice *content,
+                 struct error *err)
+{
+    char *bytes = NULL;
+    size_t len = 0;
+    size_t capacity = 0;
+
+    for (;;) {
+        bytes = arena_grow(arena, bytes, len, len + 4096, &capacity, 1);
+        ssize_t got = read(fd, bytes + len, capacity - len - 1);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return error_set_errno(err, errno, "cannot read %s", name);
+        if (got == 0)
+            break;
+        len += (size_t)got;
+        if (len > limit)
+            return error_set(err, "cannot read %s: it is larger than %zu bytes", name, limit);
+    }
+    bytes[len] = '\0';
+    *content = (struct slice){bytes, len};
+    return true;
+}
+
+bool file_read(const char *path, size_t limit, struct arena *arena, struct slice *content, bool *absent,
+               struct error *err)
+{
+    FD_CLEANUP int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+
+    if (absent)
+        *absent = false;
+    if (fd < 0) {
+        if (absent && (errno == ENOENT || errno == ENOTDIR)) {
+            *absent = true;
+            return false;
+        }
+        return error_set_errno(err, errno, "cannot open %s", path);
+    }
+    if (fstat(fd, &status) < 0)
+        return error_set_errno(err, errno, "cannot inspect %s", path);
+    if (!S_ISREG(status.st_mode))
+        return error_set(err, "cannot read %s: it is not a regular file", path);
+    return fd_read_all(fd, path, limit, arena, content, err);
+}

@@ -1,0 +1,32 @@
+/* File descriptors that close themselves, and whole files read with a bound. */
+#ifndef CLOCHE_BASE_FD_H
+#define CLOCHE_BASE_FD_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/slice.h"
+
+void fd_close(int *fd); /* closes if >= 0 and sets -1; keeps errno */
+
+#define FD_CLEANUP __attribute__((cleanup(fd_close)))
+
+/* Hands a descriptor on: the cleanup of `*fd` then does nothing. */
+static inline int fd_take(int *fd)
+{
+    int taken = *fd;
+    *fd = -1;
+    return taken;
+}
+
+/* Reads at most `limit` bytes; more is an error that names the limit. `name` is
+ * what messages call the file. */
+bool fd_read_all(int fd, const char *name, size_t limit, struct arena *arena, struct slice *content,
+                 struct error *err);
+
+/* As above by path. Sets `*absent` (if given) and returns false without a
+ * message when there is no such file. FIFOs and devices are refused, so that a
+ * policy path can never make the caller block. */
+bool file_read(const char *path, size_t limit, struct arena *arena, struct slice *content, bool *absent,
+               struct error *err);
+
+#endif

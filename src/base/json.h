@@ -1,0 +1,26 @@
+/* JSON with comments, on top of jansson. */
+#ifndef CLOCHE_BASE_JSON_H
+#define CLOCHE_BASE_JSON_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/slice.h"
+
+#include <jansson.h>
+
+/* Parses `text`: // and slash-star comments are allowed wherever white space
+ * is; duplicate keys and anything after the value are errors (two readers must
+ * never disagree on what a file says). Strings may hold \u0000: whoever uses
+ * one must check its length. Errors carry line and column. `name` is what
+ * messages call the text. */
+bool json_parse(struct slice text, const char *name, json_t **value, struct error *err);
+
+static inline struct slice json_slice(const json_t *string)
+{
+    return (struct slice){json_string_value(string), json_string_length(string)};
+}
+
+void json_cleanup(json_t **value);
+#define JSON_CLEANUP __attribute__((cleanup(json_cleanup)))
+
+#endif

@@ -1,0 +1,16 @@
+/* cloche's own words: stderr, one line each, prefixed "cloche: " (or the name
+ * of the personality). stdout belongs to the command. */
+#ifndef CLOCHE_BASE_LOG_H
+#define CLOCHE_BASE_LOG_H
+
+enum log_level { LOG_QUIET, LOG_NORMAL, LOG_VERBOSE };
+
+void log_set_level(enum log_level level);
+void log_set_name(const char *name); /* lives as long as the process */
+
+/* Errors are always said; warnings unless quiet; details only when verbose. */
+void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void log_detail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,104 @@
+#include "base/path.h"
+
+bool path_next(struct slice *rest, struct slice *component)
+{
+    while (rest->len && rest->ptr[0] == '/')
+        *rest = slice_from(*rest, 1);
+    if (rest->len == 0)
+        return false;
+    *component = (struct slice){rest->ptr, slice_find(*rest, '/')};
+    *rest = slice_from(*rest, component->len);
+    return true;
+}
+
+struct slice path_parent(struct slice path)
+{
+    size_t end = path.len;
+
+    while (end > 0 && path.ptr[end - 1] != '/')
+        end--;
+    return (struct slice){path.ptr, end > 1 ? end - 1 : 1};
+}
+
+struct slice path_name(struct slice path)
+{
+    size_t start = path.len;
+
+    while (start > 0 && path.ptr[start - 1] != '/')
+        start--;
+    return slice_from(path, start);
+}
+
+struct slice path_normal(struct arena *arena, struct slice base, struct slice path)
+{
+    char *out = arena_alloc(arena, base.len + path.len + 2);
+    size_t len = 0;
+    struct slice component;
+
+    if (path.len == 0 || path.ptr[0] != '/') {
+        memcpy(out, base.ptr, base.len);
+        len = base.len == 1 ? 0 : base.len; /* "/" is kept as no component at all */
+    }
+    while (path_next(&path, &component)) {
+        if (slice_is(component, "."))
+            continue;
+        if (slice_is(component, "..")) {
+            while (len > 0 && out[--len] != '/')
+                ;
+            continue;
+        }
+        out[len++] = '/';
+        memcpy(out + len, component.ptr, component.len);
+        len += component.len;
+    }
+    if (len == 0)
+        out[len++] = '/';
+    out[len] = '\0';
+    return (struct slice){out, len};
+}
+
+bool path_covers(struct slice ancestor, struct slice path)
+{
+    if (ancestor.len == 1)
+        return true;
+    return slice_starts(path, ancestor) && (path.len == ancestor.len || path.ptr[ancestor.len] == '/');
+}
+
+size_t path_depth(struct slice path)
+{
+    size_t depth = 0;
+
+    if (path.len <= 1)
+        return 0;
+    for (size_t i = 0; i < path.len; i++)
+        depth += path.ptr[i] == '/';
+    return depth;
+}
+
+struct slice path_join(struct arena *arena, struct slice directory, struct slice name)
+{
+    char *out = arena_alloc(arena, directory.len + name.len + 2);
+    size_t len = directory.len == 1 ? 0 : directory.len;
+
+    memcpy(out, directory.ptr, len);
+    out[len++] = '/';
+    if (name.len)
+        memcpy(out + len, name.ptr, name.len);
+    len += name.len;
+    return (struct slice){out, len};
+}
+
+struct slice path_prefix(struct slice path, size_t depth)
+{
+    size_t end = 0;
+
+    if (depth == 0)
+        return (struct slice){path.ptr, 1};
+    while (depth > 0 && end < path.len) {
+        end++;
+        while (end < path.len && path.ptr[end] != '/')
+            end++;
+        depth--;
+    }
+    return (struct slice){path.ptr, end};
+}

@@ -1,0 +1,124 @@
+/* The plan: what the jail will do, in order, as data. Made from the policy and
+ * facts alone, so that it can be printed, tested and applied to a made-up tree.
+ *
+ * Every path in it is absolute, normal and free of links at the time of
+ * planning; the jail opens each with RESOLVE_NO_SYMLINKS and refuses to start if
+ * that no longer holds. */
+#ifndef CLOCHE_PLAN_PLAN_H
+#define CLOCHE_PLAN_PLAN_H
+
+#include "host/facts.h"
+#include "policy/decide.h"
+#include "policy/model.h"
+#include "base/text.h"
+#include "policy/tree.h"
+
+enum step_kind {
+    STEP_ROOT,           /* first step: the host's root, made read-only in place, recursively */
+    STEP_ROOT_EMPTY,     /* first step with readMode listed: a new read-only tmpfs holding `entries` */
+    STEP_BIND,           /* the host's `path` (as it was before any step) at `path`, recursively */
+    STEP_PIN,            /* `path` of the new tree bound on itself, recursively: it can no longer be renamed */
+    STEP_HIDE_DIRECTORY, /* a read-only tmpfs of mode `mode` holding `entries` and nothing else */
+    STEP_HIDE_FILE,      /* a regular file of mode 000, read-only: opening it gives EACCES */
+    STEP_EMPTY_FILE,     /* an empty regular file of mode 444, read-only */
+    STEP_PRIVATE,        /* a writable tmpfs of mode `mode` holding `entries` */
+    STEP_OVERLAY,        /* copy-on-write over the host's `path`; the upper layer is a tmpfs of this run */
+    STEP_DEVICES,        /* /dev: a tmpfs with the usual nodes, its own devpts and shm, and `entries` (device files) */
+    STEP_PROC            /* a fresh /proc with its dangerous parts read-only or hidden */
+};
+
+enum entry_kind { ENTRY_DIRECTORY, ENTRY_FILE, ENTRY_LINK, ENTRY_DEVICE };
+
+/* Something made inside a tmpfs of a step, so that later steps have a place to
+ * attach to. Never on the host. Parents come before children. */
+struct entry {
+    enum entry_kind kind;
+    struct slice path;   /* absolute, below the step's path */
+    struct slice target; /* ENTRY_LINK */
+};
+
+struct step {
+    enum step_kind kind;
+    struct slice path;
+    bool writable; /* STEP_BIND, STEP_PIN */
+    unsigned mode; /* directories made by cloche: 0000, 0555 (passage), 0755, 01777 */
+    struct entry *entries;
+    size_t entry_count;
+    size_t entry_capacity;
+    struct origin origin; /* the rule that asked for it */
+};
+
+/* The locks of architecture: which one holds a rule. */
+enum lock { LOCK_MOUNT = 1, LOCK_LANDLOCK = 2, LOCK_SECCOMP = 4, LOCK_NAMESPACE = 8, LOCK_ENVIRONMENT = 16 };
+
+struct hold {
+    struct origin origin;
+    struct slice rule_text;
+    unsigned locks;     /* 0: nothing to hold (absent, overruled); `note` says why */
+    const char *note;
+};
+
+/* Something the policy asks for that this build or this host cannot enforce. A
+ * run with any of these is refused, unless --allow-degraded names `token`. */
+struct refusal {
+    struct origin origin;
+    const char *what;  /* a whole sentence without its full stop */
+    const char *token; /* NULL: cannot be waived */
+};
+
+struct landlock_rule {
+    struct slice path;
+    bool write; /* else read and execute only */
+};
+
+struct rlimit_setting {
+    int resource;
+    uint64_t value;
+    const char *name;
+};
+
+struct plan {
+    struct arena *arena;
+    const struct policy *policy;
+
+    struct step *steps;
+    size_t step_count;
+    size_t step_capacity;
+
+    struct landlock_rule *landlock;
+    size_t landlock_count;
+    size_t landlock_capacity;
+    bool landlock_reads; /* read rights are handled too: readMode listed */
+
+    char **environment; /* NAME=VALUE, NULL at the end */
+    size_t environment_count;
+
+    struct rlimit_setting rlimits[8];
+    size_t rlimit_count;
+    uint64_t wall_seconds;
+
+    enum network_mode network; /* none or host for now; filtered is in refusals */
+    bool filter_enabled;
+    bool nested_user_namespaces;
+
+    struct slice working_directory;
+
+    struct hold *holds;
+    size_t hold_count;
+    size_t hold_capacity;
+
+    struct refusal *refusals;
+    size_t refusal_count;
+    size_t refusal_capacity;
+};
+
+bool plan_make(struct arena *arena, const struct policy *policy, const struct facts *facts, const struct tree *tree,
+               struct slice working_directory, struct plan *plan, struct error *err);
+
+/* One line per step, stable: the same policy on the same tree prints the same. */
+void plan_print(const struct plan *plan, struct text *out);
+void plan_print_json(const struct plan *plan, struct text *out);
+
+const char *step_kind_name(enum step_kind kind);
+
+#endif

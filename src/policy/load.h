@@ -1,0 +1,48 @@
+/* From files, presets and options to one policy. */
+#ifndef CLOCHE_POLICY_LOAD_H
+#define CLOCHE_POLICY_LOAD_H
+
+#include "policy/model.h"
+#include "policy/problems.h"
+
+/* One thing the command line adds, in order. */
+enum option_kind {
+    OPTION_ALLOW_READ, OPTION_DENY_READ, OPTION_ALLOW_WRITE, OPTION_DENY_WRITE, /* a path */
+    OPTION_ALLOW_DOMAIN, OPTION_DENY_DOMAIN, /* a host pattern */
+    OPTION_ALLOW_UNIX,                       /* a path */
+    OPTION_ENV,                              /* NAME or NAME=VALUE */
+    OPTION_HOST_PORT, OPTION_PUBLISH,        /* a port */
+    OPTION_DEVICE,                           /* a path */
+    OPTION_TIMEOUT, OPTION_MEMORY, OPTION_PIDS
+};
+
+struct policy_option {
+    enum option_kind kind;
+    const char *value;
+};
+
+struct policy_source {
+    enum { SOURCE_FILE, SOURCE_PRESET, SOURCE_TEXT } kind;
+    const char *name;  /* path, preset name, or what to call the text */
+    struct slice text; /* SOURCE_TEXT */
+};
+
+struct policy_request {
+    const struct policy_source *sources; /* merged in order */
+    size_t source_count;
+    const struct policy_option *options;
+    size_t option_count;
+};
+
+/* Loads and merges. False when any problem that is not a warning was found; all
+ * of them are in `problems`. With the name `cloche`, a source without `extends`
+ * extends preset:base; in the srt personality nothing is added. */
+bool policy_load(struct arena *arena, const struct surroundings *around, const struct policy_request *request,
+                 struct policy *policy, struct problems *problems);
+
+/* Validates one JSON text by srt 0.0.83's own schema; messages as srt words
+ * them. Used by the srt personality before loading. */
+struct json_t;
+void srt_check(const struct json_t *root, const char *file, struct problems *problems);
+
+#endif

@@ -1,0 +1,214 @@
+/* What is allowed: one policy, merged from all its sources. Filled by load.c,
+ * completed by resolve.c, asked through decide.c. Plain data; everything in it
+ * lives in one arena. */
+#ifndef CLOCHE_POLICY_MODEL_H
+#define CLOCHE_POLICY_MODEL_H
+
+#include "base/arena.h"
+#include "policy/host.h"
+#include "policy/pattern.h"
+#include "policy/tree.h"
+
+#include <stdint.h>
+
+/* Where a rule was written. */
+struct origin {
+    const char *file; /* a path, "preset:base", "command line", "built-in" */
+    const char *path; /* JSON path or option: filesystem.denyRead[2], --allow-read */
+};
+
+/* In order of strictness. */
+enum access {
+    ACCESS_NONE,
+    ACCESS_EMPTY, /* reads as an empty file (opencode's ro-bind-null) */
+    ACCESS_READ,
+    ACCESS_WRITE
+};
+
+enum path_list {
+    LIST_DENY_READ,
+    LIST_ALLOW_READ,
+    LIST_DENY_WRITE,
+    LIST_ALLOW_WRITE,
+    LIST_RULES,   /* `rules` of the policy file; access says which */
+    LIST_BUILT_IN /* cloche's own: private /tmp, /dev, /proc; nothing overrides them at their own depth */
+};
+
+/* Where the content of a writable built-in place comes from. */
+enum backing {
+    BACKING_HOST,
+    BACKING_PRIVATE, /* a tmpfs of this run */
+    BACKING_OVERLAY, /* copy-on-write over the host's, discarded */
+    BACKING_FRESH    /* the kernel's own per-namespace file system: /proc */
+};
+
+struct path_rule {
+    enum path_list list;
+    enum access access; /* LIST_RULES and LIST_BUILT_IN; implied by the list for the others */
+    enum backing backing;
+    struct slice text; /* as written */
+    struct pattern pattern;
+    unsigned conditions; /* how many `when` conditions held */
+    bool required;       /* absent: refuse to start */
+    bool at_start;       /* pattern over one directory's entries as they are at start */
+    bool derived;        /* from $PATH or a default: dropped, not refused, where it cannot be honoured */
+    struct origin origin;
+
+    /* Filled by policy_resolve. */
+    bool dropped;          /* not in force; `dropped_because` says why */
+    const char *dropped_because;
+    struct slice real;     /* literal: what it really names; glob: its fixed part, really */
+    enum node node;        /* what stands at `real` (literals) */
+    bool widened;          /* `real` is an ancestor, because the place cannot be inspected */
+};
+
+struct path_rules {
+    struct path_rule *items;
+    size_t count;
+    size_t capacity;
+};
+
+struct name_rule {
+    struct slice text;
+    struct origin origin;
+};
+
+struct name_rules {
+    struct name_rule *items;
+    size_t count;
+    size_t capacity;
+};
+
+struct host_rule {
+    struct slice text;
+    struct host_pattern pattern;
+    struct slice reason; /* deniedDomainReasons; empty if none */
+    struct origin origin;
+};
+
+struct host_rules {
+    struct host_rule *items;
+    size_t count;
+    size_t capacity;
+};
+
+struct env_setting {
+    struct slice name;
+    struct slice value;
+    struct origin origin;
+};
+
+struct port_rule {
+    uint16_t port;
+    struct origin origin;
+};
+
+struct port_rules {
+    struct port_rule *items;
+    size_t count;
+    size_t capacity;
+};
+
+/* A key that was understood and asks for something no lock holds yet. A run
+ * refuses these by name; check and explain show them. */
+struct unbuilt {
+    struct origin origin;
+    const char *feature; /* "TLS termination" */
+};
+
+enum network_mode { NETWORK_UNSET, NETWORK_NONE, NETWORK_FILTERED, NETWORK_HOST };
+enum tmp_mode { TMP_UNSET, TMP_PRIVATE, TMP_SESSION, TMP_HOST };
+enum caches_mode { CACHES_UNSET, CACHES_PRIVATE, CACHES_HOST, CACHES_NONE };
+enum read_mode { READ_UNSET, READ_ALL, READ_LISTED };
+enum personality { PERSONALITY_CLOCHE, PERSONALITY_SRT };
+
+/* Where this run happens. All paths absolute and free of links. */
+struct surroundings {
+    enum personality personality;
+    struct slice project;
+    struct slice home;
+    struct slice user;
+    struct slice host_name;
+    char *const *environment; /* NAME=VALUE, NULL at the end */
+    char *const *command;     /* argv, NULL at the end; NULL when there is none */
+    bool is_root;
+};
+
+struct policy {
+    struct arena *arena;
+    struct surroundings around;
+
+    struct {
+        enum read_mode read_mode;
+        struct origin read_mode_origin;
+        bool platform_defaults; /* with listed */
+        bool disabled;
+        bool allow_git_config;
+        enum tmp_mode tmp;
+        enum caches_mode caches;
+        struct name_rules devices;   /* absolute paths below /dev */
+        struct name_rules protect;   /* added protected names */
+        struct name_rules unprotect; /* names taken from the built-in ones */
+    } filesystem;
+
+    struct path_rules paths; /* all lists and rules, in the order they were read */
+
+    struct {
+        enum network_mode mode; /* as written; policy_network_mode() gives the effective one */
+        struct origin mode_origin;
+        struct host_rules allowed;
+        struct host_rules denied;
+        struct name_rules unix_sockets; /* absolute paths, links followed by policy_resolve */
+        bool allow_all_unix_sockets;
+        struct origin all_unix_origin;
+        bool unix_datagram;
+        struct port_rules host_ports;
+        struct port_rules publish_ports;
+    } network;
+
+    struct {
+        struct name_rules pass; /* name patterns */
+        struct name_rules deny;
+        struct env_setting *set;
+        size_t set_count;
+        size_t set_capacity;
+    } environment;
+
+    struct {
+        bool enabled;
+        bool block_unix_sockets;
+        bool allow_nested_user_namespaces;
+        struct name_rules allow; /* system call names */
+        struct name_rules deny;
+    } seccomp;
+
+    struct {
+        uint64_t memory; /* bytes; 0: none, here and below */
+        uint64_t processes;
+        uint64_t wall_seconds;
+        uint64_t file_size;
+        uint64_t open_files;
+    } limits;
+
+    /* Files this policy was made of: never writable inside. */
+    struct name_rules sources;
+
+    struct unbuilt *unbuilt;
+    size_t unbuilt_count;
+    size_t unbuilt_capacity;
+
+    /* Built by policy_resolve: rules by what they really name. */
+    struct rule_index *index;
+    bool resolved;
+};
+
+struct path_rule *policy_add_path(struct policy *policy, struct path_rule rule);
+void policy_add_name(struct policy *policy, struct name_rules *list, struct slice text, struct origin origin);
+void policy_add_host(struct policy *policy, struct host_rules *list, struct host_rule rule);
+void policy_add_unbuilt(struct policy *policy, struct origin origin, const char *feature);
+
+/* Unset with nothing allowed is none; unset with any allowed domain or host
+ * port or published port is filtered. */
+enum network_mode policy_network_mode(const struct policy *policy);
+
+#endif

@@ -1,0 +1,14 @@
+/* Rules say names; this turns them into what the names really are. */
+#ifndef CLOCHE_POLICY_RESOLVE_H
+#define CLOCHE_POLICY_RESOLVE_H
+
+#include "policy/model.h"
+#include "policy/problems.h"
+
+/* Adds the built-in rules, follows the links of every rule, widens or drops what
+ * cannot be honoured, and builds the index decide() works from. Problems that
+ * must stop a run (a required path that is absent, a link inside a writable root
+ * that would choose what is allowed) are added to `problems`. */
+void policy_resolve(struct policy *policy, const struct tree *tree, struct problems *problems);
+
+#endif
