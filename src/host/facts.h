@@ -3,8 +3,7 @@
 #ifndef CLOCHE_HOST_FACTS_H
 #define CLOCHE_HOST_FACTS_H
 
-#include "base/arena.h"
-#include "base/error.h"
+#include "base/slice.h"
 
 /* What planning needs. Costs two system calls. */
 struct facts {
@@ -15,5 +14,9 @@ struct facts {
 };
 
 void facts_gather(struct facts *facts);
+
+/* Reads the two leading numbers of a kernel release such as "6.1.0-13-amd64".
+ * Anything else leaves both at 0, which counts as too old. */
+bool facts_parse_release(struct slice release, unsigned *major, unsigned *minor);
 
 #endif
