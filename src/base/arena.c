@@ -50,8 +50,7 @@ void *arena_alloc(struct arena *arena, size_t size)
     return memory;
 }
 
-void *arena_grow(struct arena *arena, void *items, size_t have, size_t need, size_t *capacity,
-                 size_t item_size)
+void *arena_grow(struct arena *arena, void *items, size_t have, size_t need, size_t *capacity, size_t item_size)
 {
     if (need <= *capacity)
         return items;

@@ -20,14 +20,12 @@ void *arena_alloc(struct arena *arena, size_t size);
 
 /* Array growth by doubling: returns storage for at least `need` items with the
  * first `have` items kept, and updates `*capacity`. */
-void *arena_grow(struct arena *arena, void *items, size_t have, size_t need, size_t *capacity,
-                 size_t item_size);
+void *arena_grow(struct arena *arena, void *items, size_t have, size_t need, size_t *capacity, size_t item_size);
 
 /* A copy with a NUL after it, so that `.ptr` is also a C string. */
 struct slice arena_slice(struct arena *arena, struct slice text);
 char *arena_string(struct arena *arena, const char *text);
-char *arena_printf(struct arena *arena, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 void arena_free(struct arena *arena);
 

@@ -14,8 +14,7 @@ struct error {
 /* All of these return false, so that `return error_set(...)` reads well. */
 bool error_set(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* As error_set, with ": " and the text of errnum behind it. */
-bool error_set_errno(struct error *err, int errnum, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+bool error_set_errno(struct error *err, int errnum, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Puts "words: " before the text that is there. */
 bool error_wrap(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

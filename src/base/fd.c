@@ -15,8 +15,7 @@ void fd_close(int *fd)
     errno = saved;
 }
 
-bool fd_read_all(int fd, const char *name, size_t limit, struct arena *arena, struct slice *content,
-                 struct error *err)
+bool fd_read_all(int fd, const char *name, size_t limit, struct arena *arena, struct slice *content, struct error *err)
 {
     char *bytes = NULL;
     size_t len = 0;

@@ -20,8 +20,7 @@ static inline int fd_take(int *fd)
 
 /* Reads at most `limit` bytes; more is an error that names the limit. `name` is
  * what messages call the file. */
-bool fd_read_all(int fd, const char *name, size_t limit, struct arena *arena, struct slice *content,
-                 struct error *err);
+bool fd_read_all(int fd, const char *name, size_t limit, struct arena *arena, struct slice *content, struct error *err);
 
 /* As above by path. Sets `*absent` (if given) and returns false without a
  * message when there is no such file. FIFOs and devices are refused, so that a

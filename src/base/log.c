@@ -1,8 +1,8 @@
 #include "base/log.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -49,14 +49,14 @@ static void say(const char *format, va_list arguments)
     errno = saved;
 }
 
-#define SAY_WHEN(condition)            \
-    do {                               \
-        va_list arguments;             \
-        if (!(condition))              \
-            return;                    \
-        va_start(arguments, format);   \
-        say(format, arguments);        \
-        va_end(arguments);             \
+#define SAY_WHEN(condition)          \
+    do {                             \
+        va_list arguments;           \
+        if (!(condition))            \
+            return;                  \
+        va_start(arguments, format); \
+        say(format, arguments);      \
+        va_end(arguments);           \
     } while (0)
 
 void log_error(const char *format, ...)

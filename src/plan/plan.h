@@ -7,10 +7,10 @@
 #ifndef CLOCHE_PLAN_PLAN_H
 #define CLOCHE_PLAN_PLAN_H
 
+#include "base/text.h"
 #include "host/facts.h"
 #include "policy/decide.h"
 #include "policy/model.h"
-#include "base/text.h"
 #include "policy/tree.h"
 
 enum step_kind {
@@ -54,7 +54,7 @@ enum lock { LOCK_MOUNT = 1, LOCK_LANDLOCK = 2, LOCK_SECCOMP = 4, LOCK_NAMESPACE 
 struct hold {
     struct origin origin;
     struct slice rule_text;
-    unsigned locks;     /* 0: nothing to hold (absent, overruled); `note` says why */
+    unsigned locks; /* 0: nothing to hold (absent, overruled); `note` says why */
     const char *note;
 };
 

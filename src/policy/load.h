@@ -7,13 +7,20 @@
 
 /* One thing the command line adds, in order. */
 enum option_kind {
-    OPTION_ALLOW_READ, OPTION_DENY_READ, OPTION_ALLOW_WRITE, OPTION_DENY_WRITE, /* a path */
-    OPTION_ALLOW_DOMAIN, OPTION_DENY_DOMAIN, /* a host pattern */
-    OPTION_ALLOW_UNIX,                       /* a path */
-    OPTION_ENV,                              /* NAME or NAME=VALUE */
-    OPTION_HOST_PORT, OPTION_PUBLISH,        /* a port */
-    OPTION_DEVICE,                           /* a path */
-    OPTION_TIMEOUT, OPTION_MEMORY, OPTION_PIDS
+    OPTION_ALLOW_READ,
+    OPTION_DENY_READ,
+    OPTION_ALLOW_WRITE,
+    OPTION_DENY_WRITE, /* a path */
+    OPTION_ALLOW_DOMAIN,
+    OPTION_DENY_DOMAIN, /* a host pattern */
+    OPTION_ALLOW_UNIX,  /* a path */
+    OPTION_ENV,         /* NAME or NAME=VALUE */
+    OPTION_HOST_PORT,
+    OPTION_PUBLISH, /* a port */
+    OPTION_DEVICE,  /* a path */
+    OPTION_TIMEOUT,
+    OPTION_MEMORY,
+    OPTION_PIDS
 };
 
 struct policy_option {

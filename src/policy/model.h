@@ -5,6 +5,7 @@
 #define CLOCHE_POLICY_MODEL_H
 
 #include "base/arena.h"
+#include "base/map.h"
 #include "policy/host.h"
 #include "policy/pattern.h"
 #include "policy/tree.h"
@@ -55,11 +56,19 @@ struct path_rule {
     struct origin origin;
 
     /* Filled by policy_resolve. */
-    bool dropped;          /* not in force; `dropped_because` says why */
+    bool dropped; /* not in force; `dropped_because` says why */
     const char *dropped_because;
-    struct slice real;     /* literal: what it really names; glob: its fixed part, really */
-    enum node node;        /* what stands at `real` (literals) */
-    bool widened;          /* `real` is an ancestor, because the place cannot be inspected */
+    struct slice real;       /* literal: what it really names; glob: its fixed part, really */
+    enum node node;          /* what stands at `real` (literals) */
+    struct tree_link *links; /* links passed on the way there */
+    size_t link_count;
+    bool widened; /* `real` is an ancestor, because the place cannot be inspected */
+};
+
+/* Rules that name the same path. */
+struct rule_chain {
+    const struct path_rule *rule;
+    struct rule_chain *next;
 };
 
 struct path_rules {
@@ -197,9 +206,11 @@ struct policy {
     size_t unbuilt_count;
     size_t unbuilt_capacity;
 
-    /* Built by policy_resolve: rules by what they really name. */
-    struct rule_index *index;
-    bool resolved;
+    /* Built by policy_resolve. */
+    struct map *by_path;  /* what a literal rule really names -> struct rule_chain */
+    struct map *passages; /* directories that lead to something readable */
+    struct path_rule **patterns;
+    size_t pattern_count;
 };
 
 struct path_rule *policy_add_path(struct policy *policy, struct path_rule rule);

@@ -23,8 +23,7 @@ struct pattern {
  * bytes. Refused: a NUL, a ".." component behind a wildcard, more than
  * PATTERN_COMPONENTS_MAX components, more than PATTERN_TEXT_MAX bytes. */
 enum { PATTERN_COMPONENTS_MAX = 256, PATTERN_TEXT_MAX = 4096 };
-bool pattern_parse(struct arena *arena, struct slice text, bool as_literal, struct pattern *pattern,
-                   struct error *err);
+bool pattern_parse(struct arena *arena, struct slice text, bool as_literal, struct pattern *pattern, struct error *err);
 
 /* The whole of `path` (normal, absolute). */
 bool pattern_matches(const struct pattern *pattern, struct slice path);

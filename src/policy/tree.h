@@ -23,6 +23,9 @@ struct tree {
     /* Calls `found` for each name in a directory, in any order. Only ever asked
      * for the project's top and $HOME. False if it cannot be read. */
     bool (*list)(void *context, struct slice path, void (*found)(void *argument, struct slice name), void *argument);
+    /* The content of a small regular file; false if it is not one or larger
+     * than `limit`. Only ever asked for git's pointer files. */
+    bool (*read)(void *context, struct slice path, size_t limit, struct arena *arena, struct slice *content);
     void *context;
 };
 

@@ -1,0 +1,168 @@
+/* Following links the way the kernel does, one component at a time, on any
+ * tree; and the host's tree itself with a memory of what was looked at.
+ *
+ * What is learned here may be stale a moment later. That is why the jail opens
+ * every path again with RESOLVE_NO_SYMLINKS: a component that has become a link
+ * since then refuses the run, it never redirects it (attack 4). */
+#include "policy/tree.h"
+
+#include "base/fd.h"
+#include "base/map.h"
+#include "base/path.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Puts `rest` behind the target of a link: both are still to be walked. */
+static struct slice continue_with(struct arena *arena, struct slice target, struct slice rest)
+{
+    char *joined = arena_alloc(arena, target.len + rest.len + 2);
+
+    memcpy(joined, target.ptr, target.len);
+    joined[target.len] = '/';
+    if (rest.len)
+        memcpy(joined + target.len + 1, rest.ptr, rest.len);
+    return (struct slice){joined, target.len + 1 + rest.len};
+}
+
+static void remember_link(struct tree_place *place, struct arena *arena, struct slice at, struct slice target)
+{
+    if (!place->links)
+        place->links = arena_alloc(arena, TREE_LINKS_MAX * sizeof *place->links);
+    place->links[place->link_count++] = (struct tree_link){at, target};
+}
+
+bool tree_follow(const struct tree *tree, struct arena *arena, struct slice path, struct tree_place *place,
+                 struct error *err)
+{
+    struct slice rest = path;
+    struct slice component;
+
+    *place = (struct tree_place){.path = SLICE("/"), .node = NODE_DIRECTORY};
+    while (path_next(&rest, &component)) {
+        if (slice_is(component, "."))
+            continue;
+        if (slice_is(component, "..")) {
+            /* Below something that is not there, ".." can only be taken lexically. */
+            place->path = path_parent(place->path);
+            if (place->node != NODE_UNKNOWN && place->node != NODE_DIRECTORY) {
+                struct slice ignored;
+                place->node = slice_is(place->path, "/") ? NODE_DIRECTORY
+                                                         : tree->look(tree->context, place->path, arena, &ignored);
+            }
+            continue;
+        }
+
+        struct slice next = path_join(arena, place->path, component);
+        struct slice target = {0};
+        enum node node = place->node;
+        if (node == NODE_DIRECTORY)
+            node = tree->look(tree->context, next, arena, &target);
+        else if (node == NODE_FILE)
+            node = NODE_ABSENT;
+
+        if (node == NODE_LINK) {
+            if (place->link_count == TREE_LINKS_MAX)
+                return error_set(err, "%.*s passes through more than %d symbolic links", (int)path.len, path.ptr,
+                                 TREE_LINKS_MAX);
+            remember_link(place, arena, next, target);
+            rest = continue_with(arena, target, rest);
+            if (target.len && target.ptr[0] == '/')
+                place->path = SLICE("/");
+            continue;
+        }
+        if (node == NODE_UNKNOWN && place->node != NODE_UNKNOWN)
+            place->blocked = place->path;
+        place->path = next;
+        place->node = node;
+    }
+    return true;
+}
+
+/* The host's tree. */
+
+struct look {
+    enum node node;
+    struct slice target;
+};
+
+struct host_tree {
+    struct tree tree;
+    struct arena *arena;
+    struct map looks;
+};
+
+static enum node look_at_host(const char *path, struct arena *arena, struct slice *target)
+{
+    struct stat status;
+    char text[PATH_MAX];
+
+    /* Anything but a plain "not there" (no permission, a dead network or FUSE
+     * mount) is unknown, and what is unknown is never taken for absent. */
+    if (lstat(path, &status) < 0)
+        return errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG ? NODE_ABSENT : NODE_UNKNOWN;
+    if (S_ISDIR(status.st_mode))
+        return NODE_DIRECTORY;
+    if (!S_ISLNK(status.st_mode))
+        return NODE_FILE;
+    ssize_t length = readlink(path, text, sizeof text);
+    if (length <= 0 || (size_t)length >= sizeof text)
+        return NODE_UNKNOWN;
+    *target = arena_slice(arena, (struct slice){text, (size_t)length});
+    return NODE_LINK;
+}
+
+static enum node host_look(void *context, struct slice path, struct arena *arena, struct slice *target)
+{
+    struct host_tree *host = context;
+    struct look *look = map_get(&host->looks, path);
+
+    (void)arena;
+    if (!look) {
+        struct slice key = arena_slice(host->arena, path);
+        look = ARENA_NEW(host->arena, struct look);
+        look->node = memchr(key.ptr, '\0', key.len) ? NODE_ABSENT : look_at_host(key.ptr, host->arena, &look->target);
+        *map_at(&host->looks, key) = look;
+    }
+    *target = look->target;
+    return look->node;
+}
+
+static bool host_read(void *context, struct slice path, size_t limit, struct arena *arena, struct slice *content)
+{
+    struct error ignored;
+
+    (void)context;
+    return file_read(arena_slice(arena, path).ptr, limit, arena, content, NULL, &ignored);
+}
+
+static bool host_list(void *context, struct slice path, void (*found)(void *argument, struct slice name),
+                      void *argument)
+{
+    struct host_tree *host = context;
+    DIR *directory = opendir(arena_slice(host->arena, path).ptr);
+    struct dirent *entry;
+
+    if (!directory)
+        return false;
+    while ((entry = readdir(directory))) {
+        struct slice name = slice_of(entry->d_name);
+        if (!slice_is(name, ".") && !slice_is(name, ".."))
+            found(argument, name);
+    }
+    closedir(directory);
+    return true;
+}
+
+struct tree *tree_of_host(struct arena *arena)
+{
+    struct host_tree *host = ARENA_NEW(arena, struct host_tree);
+
+    host->arena = arena;
+    host->looks = map_in(arena);
+    host->tree = (struct tree){.look = host_look, .list = host_list, .read = host_read, .context = host};
+    return &host->tree;
+}
