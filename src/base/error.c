@@ -17,7 +17,7 @@ static void clean(char *text)
     }
 }
 
-static void fill(struct error *err, const char *format, va_list arguments)
+static __attribute__((format(printf, 2, 0))) void fill(struct error *err, const char *format, va_list arguments)
 {
     vsnprintf(err->text, sizeof err->text, format, arguments);
 }

@@ -22,7 +22,7 @@ void log_set_name(const char *name)
 
 /* Every line of a message gets the prefix, and is written in one call so that
  * lines of several processes do not mix. */
-static void say(const char *format, va_list arguments)
+static __attribute__((format(printf, 1, 0))) void say(const char *format, va_list arguments)
 {
     char message[8192];
     char line[8300];

@@ -1,0 +1,80 @@
+# The two commands are `make run` and `make test`: each installs what is missing,
+# builds, and does its work. Plain `make` builds and installs nothing.
+
+BUILD = build
+PREFIX = /usr/local
+DESTDIR =
+FUZZ_SECONDS = 600
+
+BIN = $(DESTDIR)$(PREFIX)/bin
+SHARE = $(DESTDIR)$(PREFIX)/share
+
+.PHONY: all setup setup-build build run test test-clients fuzz bench bench-peers install uninstall format lint clean
+.NOTPARALLEL:
+
+all:
+	@scripts/setup --check build || { echo "run 'make setup' to install what is missing" >&2; exit 1; }
+	@$(MAKE) --no-print-directory build
+
+build:
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD)
+	@ninja --quiet -C $(BUILD) cloche
+	@ln -sf cloche $(BUILD)/srt
+	@ln -sf cloche $(BUILD)/codex-linux-sandbox
+
+setup:
+	@scripts/setup build test
+
+setup-build:
+	@scripts/setup build
+
+# The guided demonstration; with CMD='...' your own command, under glass in this
+# directory.
+# (value: a $ in CMD is the shell's, not make's.)
+run: export COMMAND_TEXT := $(value CMD)
+run: setup-build build
+ifdef CMD
+	@$(BUILD)/cloche run -c "$$COMMAND_TEXT"
+else
+	@scripts/demo $(BUILD)/cloche
+endif
+
+test: setup build
+	@tests/run
+
+# Programs of others (agents, package managers, test runners) under cloche. There
+# are none that need more than the system tests yet.
+test-clients:
+	@echo "no heavy clients yet"
+	@echo "0 passed, 0 failed"
+
+fuzz: setup
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/run fuzz
+
+bench: setup-build build
+	@scripts/setup bench
+	@bench/run
+
+bench-peers: setup-build build
+	@scripts/setup bench
+	@bench/run --peers
+
+install: all
+	@meson configure $(BUILD) --prefix '$(PREFIX)'
+	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --quiet
+
+uninstall:
+	rm -f '$(BIN)/cloche' '$(BIN)/srt' '$(BIN)/codex-linux-sandbox'
+	rm -f '$(SHARE)/man/man1/cloche.1' '$(SHARE)/man/man5/cloche.json.5'
+	rm -f '$(SHARE)/bash-completion/completions/cloche' '$(SHARE)/zsh/site-functions/_cloche'
+	rm -f '$(SHARE)/fish/vendor_completions.d/cloche.fish'
+	rm -rf '$(SHARE)/cloche'
+
+format:
+	clang-format -i $$(git ls-files '*.c' '*.h')
+
+lint: setup
+	@tests/run rooms layout shellcheck man clang tidy cppcheck
+
+clean:
+	rm -rf $(BUILD) build-sanitizers build-clang
