@@ -1,0 +1,27 @@
+/* Carries a plan out: starts the command in namespaces of its own, with the
+ * plan's mounts, no capabilities, a system-call filter and limits, and waits
+ * for it. */
+#ifndef CLOCHE_JAIL_JAIL_H
+#define CLOCHE_JAIL_JAIL_H
+
+#include "base/error.h"
+#include "plan/plan.h"
+
+enum {
+    JAIL_STATUS_NOT_EXECUTABLE = 126,
+    JAIL_STATUS_NOT_FOUND = 127,
+    JAIL_STATUS_SIGNAL = 128 /* plus the signal's number */
+};
+
+/* Runs `argv` (NULL at the end) and waits until it and everything it left
+ * behind are gone.
+ *
+ * True: `*status` is the command's own, 128+n if signal n killed it, 126 or 127
+ * if there was no command to run (the reason was said on stderr). False: nothing
+ * was started, and `err` says why; the caller exits with 125.
+ *
+ * Uses the process's signal mask while it waits: a signal sent to this process
+ * reaches the command instead. Single-threaded callers only. */
+bool jail_run(const struct plan *plan, char *const *argv, int *status, struct error *err);
+
+#endif
