@@ -10,19 +10,12 @@ int slice_compare(struct slice a, struct slice b)
     return (a.len > b.len) - (a.len < b.len);
 }
 
-static unsigned char lower(char byte)
-{
-    unsigned char value = (unsigned char)byte;
-
-    return value >= 'A' && value <= 'Z' ? (unsigned char)(value + ('a' - 'A')) : value;
-}
-
 bool slice_equal_ignoring_case(struct slice a, struct slice b)
 {
     if (a.len != b.len)
         return false;
     for (size_t i = 0; i < a.len; i++) {
-        if (lower(a.ptr[i]) != lower(b.ptr[i]))
+        if (slice_lower(a.ptr[i]) != slice_lower(b.ptr[i]))
             return false;
     }
     return true;

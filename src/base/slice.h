@@ -49,6 +49,12 @@ static inline struct slice slice_from(struct slice text, size_t start)
 /* Byte order, shorter first: the order in which things are printed. */
 int slice_compare(struct slice a, struct slice b);
 
+/* ASCII only: what a file system or a header means by case. */
+static inline char slice_lower(char byte)
+{
+    return byte >= 'A' && byte <= 'Z' ? (char)(byte + ('a' - 'A')) : byte;
+}
+
 bool slice_equal_ignoring_case(struct slice a, struct slice b);
 
 /* Position of a byte, or text.len when it is not there. */

@@ -176,8 +176,9 @@ struct policy {
     } network;
 
     struct {
-        struct name_rules pass; /* name patterns */
-        struct name_rules deny;
+        struct name_rules pass;     /* name patterns */
+        struct name_rules deny;     /* name patterns; a name written out in `pass` beats them */
+        struct name_rules withheld; /* names from `credentials` with mode deny: nothing beats them */
         struct env_setting *set;
         size_t set_count;
         size_t set_capacity;

@@ -15,11 +15,10 @@ extern const char *const protected_names[];
 bool protect_matches(const struct policy *policy, struct slice path, size_t from, const char **name,
                      struct origin *origin, size_t *depth);
 
-/* Calls `found` for each protected path that could stand directly below
- * `root` and needs no wildcard to be spelled, and for those of the git
- * directories that a `.git` file at `root` leads to. Used to find what exists at
- * start: one look per name, no walk. */
-void protect_candidates(const struct policy *policy, const struct tree *tree, struct slice root, struct arena *arena,
+/* Calls `found` for each protected path directly below `root` that needs no
+ * wildcard to be spelled. Used to find what exists at start: one look per name,
+ * no walk. */
+void protect_candidates(const struct policy *policy, struct slice root, struct arena *arena,
                         void (*found)(void *argument, struct slice path), void *argument);
 
 #endif

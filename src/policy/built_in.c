@@ -1,0 +1,196 @@
+/* cloche's own rules: the run's private /tmp, /run, /dev and /proc, private
+ * caches, the platform's files with `listed`, and its own policy and state
+ * files, which nothing inside may ever write (attack 36). */
+#include "policy/built_in.h"
+
+#include "base/path.h"
+
+/* Kernel interfaces. A fresh /proc under uid 0 lets even a root without
+ * capabilities write sysctls, because their check is for the uid alone
+ * (attack 104). */
+const char *const proc_read_only[] = {"/proc/sys",  "/proc/irq",  "/proc/bus",    "/proc/fs",
+                                      "/proc/scsi", "/proc/acpi", "/proc/driver", NULL};
+const char *const proc_hidden[] = {"/proc/kcore",         "/proc/kallsyms",
+                                   "/proc/kmem",          "/proc/kmsg",
+                                   "/proc/kpagecount",    "/proc/kpageflags",
+                                   "/proc/kpagecgroup",   "/proc/keys",
+                                   "/proc/key-users",     "/proc/timer_list",
+                                   "/proc/sched_debug",   "/proc/latency_stats",
+                                   "/proc/sysrq-trigger", NULL};
+
+const char *const device_nodes[] = {"/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
+                                    "/dev/urandom", "/dev/tty",  NULL};
+
+/* What a build needs of the system when reads are listed. */
+static const char *const platform_paths[] = {"/usr",
+                                             "/bin",
+                                             "/sbin",
+                                             "/lib",
+                                             "/lib32",
+                                             "/lib64",
+                                             "/libx32",
+                                             "/etc",
+
+                                             "/nix/store",
+                                             "/run/current-system/sw",
+                                             "/sys/devices/system/cpu",
+                                             NULL};
+
+/* Caches of tools, relative to $HOME: private copies where they exist. */
+static const char *const cache_paths[] = {".cache",
+                                          ".npm",
+                                          ".yarn/berry/cache",
+                                          ".local/share/pnpm/store",
+                                          ".bun/install/cache",
+                                          ".cargo/registry",
+                                          ".cargo/git",
+                                          "go/pkg",
+                                          ".gradle/caches",
+                                          ".m2/repository",
+                                          ".ivy2/cache",
+                                          ".nuget/packages",
+                                          ".gem",
+                                          ".deno",
+                                          ".ccache",
+                                          NULL};
+
+static struct path_rule built_in(const char *what, struct slice path, enum access access, enum backing backing)
+{
+    return (struct path_rule){.list = LIST_BUILT_IN,
+                              .access = access,
+                              .backing = backing,
+                              .text = path,
+                              .pattern = {.text = path, .fixed = path, .literal = true},
+                              .derived = true,
+                              .origin = {"built-in", what}};
+}
+
+static void add(struct policy *policy, const char *what, const char *path, enum access access, enum backing backing)
+{
+    policy_add_path(policy, built_in(what, slice_of(path), access, backing));
+}
+
+/* Did somebody write a rule about exactly this path? */
+static bool is_spoken_for(const struct policy *policy, size_t written, struct slice path)
+{
+    for (size_t i = 0; i < written; i++) {
+        const struct path_rule *rule = &policy->paths.items[i];
+        if (rule->pattern.literal && !rule->dropped && !rule->derived && slice_equal(rule->real, path))
+            return true;
+    }
+    return false;
+}
+
+static void add_private(struct policy *policy, size_t written, const char *path)
+{
+    if (!is_spoken_for(policy, written, slice_of(path)))
+        add(policy, "filesystem.tmp", path, ACCESS_WRITE, BACKING_PRIVATE);
+}
+
+static void add_caches(struct policy *policy, const struct tree *tree, size_t written)
+{
+    enum backing backing = policy->filesystem.caches == CACHES_HOST ? BACKING_HOST : BACKING_OVERLAY;
+
+    if (policy->filesystem.caches != CACHES_HOST && policy->filesystem.caches != CACHES_PRIVATE)
+        return;
+    for (size_t i = 0; cache_paths[i]; i++) {
+        struct slice path = path_normal(policy->arena, policy->around.home, slice_of(cache_paths[i]));
+        struct tree_place place;
+        struct error ignored;
+
+        if (!tree_follow(tree, policy->arena, path, &place, &ignored) || place.node != NODE_DIRECTORY)
+            continue;
+        /* A cache that is a link leads somewhere the user did not name here. */
+        if (place.link_count || is_spoken_for(policy, written, place.path))
+            continue;
+        policy_add_path(policy, built_in("filesystem.caches", place.path, ACCESS_WRITE, backing));
+    }
+}
+
+/* Read rules that are taken for granted: dropped where absent, never refused. */
+static void add_readable(struct policy *policy, const char *what, struct slice path)
+{
+    struct path_rule rule = built_in(what, path, ACCESS_READ, BACKING_HOST);
+
+    rule.list = LIST_ALLOW_READ;
+    policy_add_path(policy, rule);
+}
+
+static void deny_writing(struct policy *policy, const char *what, struct slice path)
+{
+    struct path_rule rule = built_in(what, path, ACCESS_READ, BACKING_HOST);
+
+    rule.list = LIST_DENY_WRITE;
+    policy_add_path(policy, rule);
+}
+
+static struct slice environment_value(const struct policy *policy, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (char *const *variable = policy->around.environment; variable && *variable; variable++) {
+        if (strncmp(*variable, name, length) == 0 && (*variable)[length] == '=')
+            return slice_of(*variable + length + 1);
+    }
+    return (struct slice){0};
+}
+
+static void deny_own_files(struct policy *policy)
+{
+    struct arena *arena = policy->arena;
+    struct slice state = environment_value(policy, "XDG_STATE_HOME");
+    struct slice config = environment_value(policy, "XDG_CONFIG_HOME");
+
+    if (!state.len || state.ptr[0] != '/')
+        state = path_normal(arena, policy->around.home, SLICE(".local/state"));
+    if (!config.len || config.ptr[0] != '/')
+        config = path_normal(arena, policy->around.home, SLICE(".config"));
+    deny_writing(policy, "cloche's own state", path_normal(arena, state, SLICE("cloche")));
+    deny_writing(policy, "cloche's own policy", path_normal(arena, config, SLICE("cloche")));
+    deny_writing(policy, "cloche's own policy", path_normal(arena, policy->around.home, SLICE(".srt-settings.json")));
+    for (size_t i = 0; i < policy->sources.count; i++)
+        deny_writing(policy, "the policy of this run", policy->sources.items[i].text);
+}
+
+void built_in_rules(struct policy *policy, const struct tree *tree)
+{
+    size_t written = policy->paths.count;
+
+    if (policy->filesystem.disabled) {
+        add(policy, "filesystem.disabled", "/", ACCESS_WRITE, BACKING_HOST);
+    } else {
+        deny_own_files(policy);
+        add_caches(policy, tree, written);
+        if (policy->filesystem.tmp == TMP_PRIVATE) {
+            add_private(policy, written, "/tmp");
+            add_private(policy, written, "/var/tmp");
+            add_private(policy, written, "/run");
+        }
+        /* systemd keeps resolv.conf under /run; NixOS keeps its programs there. */
+        add_readable(policy, "name resolution", SLICE("/etc/resolv.conf"));
+        add_readable(policy, "platform files", SLICE("/run/current-system/sw"));
+        if (policy->filesystem.read_mode == READ_LISTED && policy->filesystem.platform_defaults) {
+            for (size_t i = 0; platform_paths[i]; i++)
+                add_readable(policy, "filesystem.platformDefaults", slice_of(platform_paths[i]));
+        }
+    }
+
+    add(policy, "own /proc", "/proc", ACCESS_WRITE, BACKING_FRESH);
+    for (size_t i = 0; proc_read_only[i]; i++)
+        add(policy, "kernel interfaces", proc_read_only[i], ACCESS_READ, BACKING_FRESH);
+    for (size_t i = 0; proc_hidden[i]; i++)
+        add(policy, "kernel interfaces", proc_hidden[i], ACCESS_NONE, BACKING_FRESH);
+
+    add(policy, "own /dev", "/dev", ACCESS_NONE, BACKING_PRIVATE);
+    for (size_t i = 0; device_nodes[i]; i++)
+        add(policy, "own /dev", device_nodes[i], ACCESS_WRITE, BACKING_PRIVATE);
+    add(policy, "own /dev", "/dev/shm", ACCESS_WRITE, BACKING_PRIVATE);
+    add(policy, "own /dev", "/dev/pts", ACCESS_WRITE, BACKING_PRIVATE);
+    add(policy, "own /dev", "/dev/ptmx", ACCESS_WRITE, BACKING_PRIVATE);
+    for (size_t i = 0; i < policy->filesystem.devices.count; i++) {
+        struct path_rule rule =
+            built_in("filesystem.devices", policy->filesystem.devices.items[i].text, ACCESS_WRITE, BACKING_PRIVATE);
+        rule.origin = policy->filesystem.devices.items[i].origin;
+        policy_add_path(policy, rule);
+    }
+}

@@ -1,0 +1,78 @@
+/* Follows git's own pointers: a `.git` file, then `commondir`. Contents are
+ * hostile (an earlier run may have written them): bounded, one line, and what
+ * they name is only ever *denied*, so a forged pointer opens nothing. */
+#include "policy/git_layout.h"
+
+#include "base/path.h"
+
+enum { POINTER_LENGTH_MAX = 4096 };
+
+static const char *const dangerous[] = {
+    "hooks", "config", "config.worktree", "commondir", "gitdir", "info/attributes", "objects/info/alternates", NULL,
+};
+
+static struct slice first_line(struct slice text)
+{
+    text.len = slice_find(text, '\n');
+    while (text.len && (text.ptr[text.len - 1] == '\r' || text.ptr[text.len - 1] == ' '))
+        text.len--;
+    return text;
+}
+
+/* What a pointer file names, links followed; false if it names no directory. */
+static bool read_pointer(const struct tree *tree, struct arena *arena, struct slice file, struct slice prefix,
+                         struct slice *directory)
+{
+    struct slice content;
+    struct tree_place place;
+    struct error ignored;
+
+    if (!tree->read || !tree->read(tree->context, file, POINTER_LENGTH_MAX, arena, &content))
+        return false;
+    content = first_line(content);
+    if (!slice_starts(content, prefix))
+        return false;
+    content = slice_from(content, prefix.len);
+    while (content.len && content.ptr[0] == ' ')
+        content = slice_from(content, 1);
+    if (!content.len || memchr(content.ptr, '\0', content.len))
+        return false;
+    if (content.ptr[0] != '/')
+        content = path_join(arena, path_parent(file), content);
+    if (!tree_follow(tree, arena, content, &place, &ignored) || place.node != NODE_DIRECTORY)
+        return false;
+    *directory = place.path;
+    return true;
+}
+
+static void report(struct arena *arena, struct slice directory, void (*found)(void *argument, struct slice path),
+                   void *argument)
+{
+    for (size_t i = 0; dangerous[i]; i++)
+        found(argument, path_normal(arena, directory, slice_of(dangerous[i])));
+}
+
+void git_layout_protected(const struct tree *tree, struct arena *arena, struct slice root,
+                          void (*found)(void *argument, struct slice path), void *argument)
+{
+    struct slice dot_git = path_join(arena, root, SLICE(".git"));
+    struct slice directory;
+    struct slice common;
+    struct tree_place place;
+    struct error ignored;
+
+    if (!tree_follow(tree, arena, dot_git, &place, &ignored))
+        return;
+    if (place.node == NODE_FILE) {
+        if (!read_pointer(tree, arena, place.path, SLICE("gitdir:"), &directory))
+            return;
+    } else if (place.node == NODE_DIRECTORY) {
+        directory = place.path;
+    } else {
+        return;
+    }
+    if (!slice_equal(directory, dot_git))
+        report(arena, directory, found, argument);
+    if (read_pointer(tree, arena, path_join(arena, directory, SLICE("commondir")), SLICE(""), &common))
+        report(arena, common, found, argument);
+}

@@ -1,0 +1,14 @@
+/* Where a repository keeps what git runs, when that is not under `.git`. */
+#ifndef CLOCHE_POLICY_GIT_LAYOUT_H
+#define CLOCHE_POLICY_GIT_LAYOUT_H
+
+#include "policy/model.h"
+
+/* If `.git` in `root` is a file (`gitdir: X`, as in worktrees and submodules) or
+ * a link, finds the git directory it leads to and the common directory behind
+ * that, and calls `found` with each path there that must not be written: hooks,
+ * config and the files that point git elsewhere (attacks 29, 106). */
+void git_layout_protected(const struct tree *tree, struct arena *arena, struct slice root,
+                          void (*found)(void *argument, struct slice path), void *argument);
+
+#endif

@@ -1,0 +1,294 @@
+/* Rules say names; this file finds what they really are, once, before anything
+ * is decided. In order:
+ *
+ *   1. follow the links of every written rule;
+ *   2. add the built-in rules (they give way to written ones on some paths);
+ *   3. see to it that no link inside a writable root chooses what is allowed;
+ *   4. drop what grants a path that does not exist (there is nothing to attach a
+ *      grant to, and decide() must not promise it);
+ *   5. add what git's pointers lead to;
+ *   6. index all rules by what they really name.
+ *
+ * A denial whose place cannot be inspected is widened to the nearest directory
+ * that can be (attack 17): it is never lost. */
+#include "policy/resolve.h"
+
+#include "base/path.h"
+#include "base/text.h"
+#include "policy/built_in.h"
+#include "policy/decide.h"
+#include "policy/git_layout.h"
+
+static bool is_grant(const struct path_rule *rule)
+{
+    return rule->list == LIST_ALLOW_READ || rule->list == LIST_ALLOW_WRITE ||
+           ((rule->list == LIST_RULES || rule->list == LIST_BUILT_IN) && rule->access != ACCESS_NONE);
+}
+
+static bool grants_writing(const struct path_rule *rule)
+{
+    return rule->list == LIST_ALLOW_WRITE ||
+           ((rule->list == LIST_RULES || rule->list == LIST_BUILT_IN) && rule->access == ACCESS_WRITE);
+}
+
+/* A directory of the host below which the command may write. */
+static bool is_host_root(const struct path_rule *rule)
+{
+    return !rule->dropped && grants_writing(rule) && rule->backing == BACKING_HOST && rule->pattern.literal &&
+           rule->node == NODE_DIRECTORY;
+}
+
+static void drop(struct path_rule *rule, const char *because)
+{
+    rule->dropped = true;
+    rule->dropped_because = because;
+}
+
+static void refuse(struct problems *problems, const struct path_rule *rule, const char *text)
+{
+    problem_add(problems, rule->origin.file, rule->origin.path, "%s", text);
+}
+
+/* The written form of a pattern with its fixed part replaced by what that
+ * really is. */
+static void rebase_pattern(struct policy *policy, struct path_rule *rule)
+{
+    struct slice rest = slice_from(rule->pattern.text, rule->pattern.fixed.len);
+    struct slice text;
+    struct error ignored;
+
+    while (rest.len && rest.ptr[0] == '/')
+        rest = slice_from(rest, 1);
+    text = path_join(policy->arena, rule->real, rest);
+    /* Bytes of the real directory that look like wildcards must stay ordinary,
+     * so only a fixed part free of them can be put back into a pattern. */
+    if (!name_has_wildcard(rule->real) && !slice_equal(text, rule->pattern.text))
+        pattern_parse(policy->arena, text, false, &rule->pattern, &ignored);
+}
+
+static void follow(struct policy *policy, const struct tree *tree, struct path_rule *rule, struct problems *problems)
+{
+    struct tree_place place;
+    struct error err;
+    struct slice start = rule->pattern.literal ? rule->pattern.text : rule->pattern.fixed;
+
+    rule->real = start;
+    if (!tree_follow(tree, policy->arena, start, &place, &err)) {
+        if (is_grant(rule) && rule->derived)
+            drop(rule, "its links run in a circle");
+        else
+            refuse(problems, rule, err.text);
+        return;
+    }
+    rule->real = place.path;
+    rule->node = place.node;
+    rule->links = place.links;
+    rule->link_count = place.link_count;
+    if (place.node == NODE_UNKNOWN) {
+        if (is_grant(rule)) {
+            drop(rule, "the directory above it cannot be searched");
+        } else {
+            rule->real = place.blocked;
+            rule->node = NODE_DIRECTORY;
+            rule->widened = true;
+        }
+    }
+    if (!rule->pattern.literal)
+        rebase_pattern(policy, rule);
+}
+
+/* The writable directory, of those in `roots`, that holds one of the links a
+ * rule passes through. */
+static const struct path_rule *writable_root_of_link(const struct map *roots, const struct path_rule *rule,
+                                                     struct slice *at)
+{
+    for (size_t i = 0; i < rule->link_count; i++) {
+        *at = rule->links[i].at;
+        for (struct slice above = path_parent(*at);; above = path_parent(above)) {
+            const struct path_rule *root = map_get(roots, above);
+            if (root)
+                return root;
+            if (above.len <= 1)
+                break;
+        }
+    }
+    return NULL;
+}
+
+/* A link inside a writable root may have been put there by an earlier run to
+ * choose what this one is allowed (attacks 2 and 4). Denials follow such links
+ * gladly; grants do not. */
+static void judge_links(struct policy *policy, const struct map *roots, struct path_rule *rule,
+                        struct problems *problems)
+{
+    struct slice at;
+    const struct path_rule *root;
+
+    if (rule->dropped || !is_grant(rule) || !rule->link_count)
+        return;
+    root = writable_root_of_link(roots, rule, &at);
+    if (!root)
+        return;
+    if (rule->derived || policy->around.personality == PERSONALITY_SRT) {
+        drop(rule, "it passes through a link inside a writable directory");
+        return;
+    }
+    problem_add(problems, rule->origin.file, rule->origin.path,
+                "%s passes through the link %s, which lies in the writable %s: whatever ran there before could have "
+                "chosen its target. Name the target itself: %s",
+                escaped(policy->arena, rule->text), escaped(policy->arena, at), escaped(policy->arena, root->real),
+                escaped(policy->arena, rule->real));
+}
+
+static void judge_all_links(struct policy *policy, struct problems *problems)
+{
+    struct map roots = map_in(policy->arena);
+
+    for (size_t i = 0; i < policy->paths.count; i++) {
+        struct path_rule *rule = &policy->paths.items[i];
+        if (is_host_root(rule))
+            *map_at(&roots, rule->real) = rule;
+    }
+    for (size_t i = 0; i < policy->paths.count; i++)
+        judge_links(policy, &roots, &policy->paths.items[i], problems);
+}
+
+/* Entries of $PATH and other things nobody wrote give way to what hides them;
+ * the skeleton of $HOME itself is made to be filled by them. */
+static bool is_hidden_by_name(const struct policy *policy, const struct path_rule *rule)
+{
+    for (size_t i = 0; i < policy->paths.count; i++) {
+        const struct path_rule *other = &policy->paths.items[i];
+        if (other->list == LIST_DENY_READ && !other->dropped && other->pattern.literal &&
+            !path_covers(other->real, policy->around.home) && path_covers(other->real, rule->real))
+            return true;
+    }
+    return false;
+}
+
+static void drop_unusable(struct policy *policy, struct path_rule *rule, struct problems *problems)
+{
+    if (rule->dropped || !rule->pattern.literal)
+        return;
+    if (rule->required && rule->node != NODE_FILE && rule->node != NODE_DIRECTORY) {
+        problem_add(problems, rule->origin.file, rule->origin.path,
+                    "%s is required, but there is nothing at %s: create it, or take \"required\" away",
+                    escaped(policy->arena, rule->text), escaped(policy->arena, rule->real));
+        return;
+    }
+    if (is_grant(rule) && rule->node == NODE_ABSENT && rule->list != LIST_BUILT_IN)
+        drop(rule, "it does not exist");
+    else if (rule->derived && rule->list == LIST_ALLOW_READ && is_hidden_by_name(policy, rule))
+        drop(rule, "a denyRead covers it");
+}
+
+static void add_git_denial(void *argument, struct slice path)
+{
+    struct policy *policy = argument;
+    struct path_rule rule = {.list = LIST_DENY_WRITE,
+                             .text = path,
+                             .pattern = {.text = path, .fixed = path, .literal = true},
+                             .derived = true,
+                             .origin = {"built-in", "protected names, through a .git pointer"}};
+
+    policy_add_path(policy, rule);
+}
+
+static void add_git_denials(struct policy *policy, const struct tree *tree)
+{
+    size_t count = policy->paths.count;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct path_rule *rule = &policy->paths.items[i];
+        if (!rule->dropped && grants_writing(rule) && rule->backing == BACKING_HOST && rule->pattern.literal &&
+            rule->node == NODE_DIRECTORY)
+            git_layout_protected(tree, policy->arena, rule->real, add_git_denial, policy);
+    }
+}
+
+static void index_rule(struct policy *policy, struct path_rule *rule)
+{
+    struct rule_chain *link = ARENA_NEW(policy->arena, struct rule_chain);
+    void **place = map_at(policy->by_path, rule->real);
+
+    *link = (struct rule_chain){rule, *place};
+    *place = link;
+}
+
+static void build_index(struct policy *policy)
+{
+    static const char present;
+
+    policy->by_path = ARENA_NEW(policy->arena, struct map);
+    *policy->by_path = map_in(policy->arena);
+    policy->passages = ARENA_NEW(policy->arena, struct map);
+    *policy->passages = map_in(policy->arena);
+    policy->patterns = arena_alloc(policy->arena, (policy->paths.count + 1) * sizeof *policy->patterns);
+    policy->pattern_count = 0;
+
+    /* Backwards, so that chains run in the order the rules were read. */
+    for (size_t i = policy->paths.count; i-- > 0;) {
+        struct path_rule *rule = &policy->paths.items[i];
+        if (rule->dropped)
+            continue;
+        if (rule->pattern.literal || rule->widened)
+            index_rule(policy, rule);
+        else
+            policy->patterns[policy->pattern_count++] = rule;
+    }
+
+    for (size_t i = 0; i < policy->paths.count; i++) {
+        const struct path_rule *rule = &policy->paths.items[i];
+        if (rule->dropped || !is_grant(rule) || !rule->pattern.literal || rule->real.len <= 1 ||
+            !decide_real_path(policy, OPERATION_READ, rule->real).allowed)
+            continue;
+        for (struct slice above = path_parent(rule->real);; above = path_parent(above)) {
+            void **place = map_at(policy->passages, above);
+            if (*place)
+                break;
+            *place = (void *)(uintptr_t)&present;
+            if (above.len <= 1)
+                break;
+        }
+    }
+}
+
+static void follow_sockets(struct policy *policy, const struct tree *tree)
+{
+    struct name_rules *sockets = &policy->network.unix_sockets;
+
+    for (size_t i = 0; i < sockets->count; i++) {
+        struct tree_place place;
+        struct error ignored;
+        if (tree_follow(tree, policy->arena, sockets->items[i].text, &place, &ignored))
+            sockets->items[i].text = place.path;
+    }
+}
+
+void policy_resolve(struct policy *policy, const struct tree *tree, struct problems *problems)
+{
+    size_t written = policy->paths.count;
+
+    for (size_t i = 0; i < written; i++) {
+        if (policy->filesystem.disabled)
+            drop(&policy->paths.items[i], "filesystem.disabled is true");
+        else
+            follow(policy, tree, &policy->paths.items[i], problems);
+    }
+    built_in_rules(policy, tree);
+    for (size_t i = written; i < policy->paths.count; i++)
+        follow(policy, tree, &policy->paths.items[i], problems);
+
+    judge_all_links(policy, problems);
+    for (size_t i = 0; i < policy->paths.count; i++)
+        drop_unusable(policy, &policy->paths.items[i], problems);
+
+    written = policy->paths.count;
+    if (!policy->filesystem.disabled)
+        add_git_denials(policy, tree);
+    for (size_t i = written; i < policy->paths.count; i++)
+        follow(policy, tree, &policy->paths.items[i], problems);
+
+    follow_sockets(policy, tree);
+    build_index(policy);
+}
