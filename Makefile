@@ -17,7 +17,8 @@ all:
 	@$(MAKE) --no-print-directory build
 
 build:
-	@test -f $(BUILD)/build.ninja || meson setup $(BUILD)
+	@test -f $(BUILD)/build.ninja || { echo "configuring $(BUILD)"; meson setup $(BUILD) >/dev/null; } || \
+	    { tail -n 30 $(BUILD)/meson-logs/meson-log.txt; exit 1; }
 	@ninja --quiet -C $(BUILD) cloche
 	@ln -sf cloche $(BUILD)/srt
 	@ln -sf cloche $(BUILD)/codex-linux-sandbox
@@ -61,7 +62,8 @@ bench-peers: setup-build build
 
 install: all
 	@meson configure $(BUILD) --prefix '$(PREFIX)'
-	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --quiet
+	@ninja --quiet -C $(BUILD) cloche >/dev/null
+	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --no-rebuild --quiet
 
 uninstall:
 	rm -f '$(BIN)/cloche' '$(BIN)/srt' '$(BIN)/codex-linux-sandbox'
