@@ -1,0 +1,146 @@
+/* Limits on memory and processes of a whole run need a cgroup of its own, with
+ * those controllers. The probe makes one below this process's own cgroup, or
+ * below the nearest ancestor that is ours and hands controllers down, moves
+ * itself in and leaves; the parent takes it away again. */
+#include "host/subjects.h"
+
+#include "base/fd.h"
+#include "base/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CGROUP_FILE_MAX = 4 << 20, ANCESTORS_MAX = 16 };
+enum { FOUND_DIRECTORY = 1, FOUND_CONTROLLERS = 2, FOUND_MOVED = 4 };
+
+struct attempt {
+    const char *directory; /* of the cgroup to be made */
+};
+
+/* The path after "0::" in /proc/self/cgroup. */
+static bool own_cgroup(struct arena *arena, struct slice *path)
+{
+    struct slice content;
+    struct error ignored;
+
+    if (!file_read("/proc/self/cgroup", CGROUP_FILE_MAX, arena, &content, NULL, &ignored))
+        return false;
+    while (content.len > 0) {
+        size_t end = slice_find(content, '\n');
+        struct slice line = {content.ptr, end};
+        if (slice_starts(line, SLICE("0::/"))) {
+            *path = arena_slice(arena, slice_from(line, 3));
+            return true;
+        }
+        content = slice_from(content, end < content.len ? end + 1 : end);
+    }
+    return false;
+}
+
+/* Where the unified hierarchy is mounted: the usual place, or beside version 1. */
+static const char *mount_point(void)
+{
+    if (access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0)
+        return "/sys/fs/cgroup";
+    if (access("/sys/fs/cgroup/unified/cgroup.controllers", F_OK) == 0)
+        return "/sys/fs/cgroup/unified";
+    return NULL;
+}
+
+static bool exists_below(const char *directory, const char *name)
+{
+    char path[PATH_MAX];
+
+    return snprintf(path, sizeof(path), "%s/%s", directory, name) < (int)sizeof(path) && access(path, F_OK) == 0;
+}
+
+static bool move_into(const char *directory)
+{
+    char path[PATH_MAX];
+
+    if (snprintf(path, sizeof(path), "%s/cgroup.procs", directory) >= (int)sizeof(path))
+        return false;
+    FD_CLEANUP int fd = open(path, O_WRONLY | O_CLOEXEC);
+    return fd >= 0 && write(fd, "0", 1) == 1;
+}
+
+static void probe_cgroup(struct probe_report *report, const void *context)
+{
+    const struct attempt *attempt = context;
+
+    if (mkdir(attempt->directory, 0755) != 0) {
+        report->errnum = errno;
+        return;
+    }
+    report->found |= FOUND_DIRECTORY;
+    if (exists_below(attempt->directory, "pids.max") && exists_below(attempt->directory, "memory.max"))
+        report->found |= FOUND_CONTROLLERS;
+    if (move_into(attempt->directory))
+        report->found |= FOUND_MOVED;
+}
+
+static unsigned try_below(struct arena *arena, const char *mounted, struct slice cgroup, int *errnum)
+{
+    struct probe_report report;
+    struct attempt attempt = {arena_printf(arena, "%s%.*s/cloche-doctor-%d", mounted,
+                                           (int)(cgroup.len == 1 ? 0 : cgroup.len), cgroup.ptr, (int)getpid())};
+
+    probe_run(probe_cgroup, &attempt, &report);
+    *errnum = report.errnum;
+    if ((report.found & FOUND_DIRECTORY) != 0)
+        rmdir(attempt.directory);
+    return report.found;
+}
+
+static void set_missing(struct finding *finding, const char *detail)
+{
+    finding->status = FINDING_MISSING;
+    finding->detail = detail;
+    finding->remedy = "with systemd, start it in a delegated scope:\n"
+                      "  systemd-run --user --scope -p Delegate=yes cloche run ...";
+}
+
+void examine_cgroup(struct arena *arena, struct examination *examination)
+{
+    struct slice cgroup;
+    const char *mounted = mount_point();
+    struct finding *finding =
+        examination_add(examination, "cgroup", "cgroup delegation",
+                        "limits.memory and limits.processes (not part of this version)", WEIGHT_OPTIONAL);
+
+    if (mounted == NULL || !own_cgroup(arena, &cgroup)) {
+        finding->status = FINDING_MISSING;
+        finding->detail = "cgroup version 2 is not mounted";
+        finding->remedy = "boot with systemd.unified_cgroup_hierarchy=1";
+        return;
+    }
+    unsigned best = 0;
+    int errnum = 0;
+    for (int level = 0; level < ANCESTORS_MAX; level++) {
+        int refused;
+        unsigned found = try_below(arena, mounted, cgroup, &refused);
+        if (level == 0)
+            errnum = refused;
+        if ((found & FOUND_CONTROLLERS) != 0 && (found & FOUND_MOVED) != 0) {
+            finding->detail = arena_printf(arena, "a cgroup with memory and pids can be made below %.*s",
+                                           (int)cgroup.len, cgroup.ptr);
+            return;
+        }
+        best |= found;
+        if ((found & FOUND_DIRECTORY) == 0 && level > 0)
+            break;
+        if (cgroup.len == 1)
+            break;
+        cgroup = path_parent(cgroup);
+    }
+    if ((best & FOUND_DIRECTORY) == 0)
+        set_missing(finding, arena_printf(arena, "none can be made (%s)", examine_errno(arena, errnum)));
+    else if ((best & FOUND_CONTROLLERS) == 0)
+        set_missing(finding, "one can be made, but without the controllers memory and pids");
+    else
+        set_missing(finding, "one can be made, but not entered");
+}

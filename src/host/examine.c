@@ -1,0 +1,103 @@
+/* Runs the subjects in the order in which they are printed and draws the
+ * conclusion: which backend a run would use and what it could not hold. */
+#include "host/examine.h"
+#include "host/subjects.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+struct finding *examination_add(struct examination *examination, const char *id, const char *title,
+                                const char *needed_for, enum finding_weight weight)
+{
+    if (examination->finding_count == FINDINGS_MAX)
+        abort();
+    struct finding *finding = &examination->findings[examination->finding_count++];
+    *finding = (struct finding){
+        .id = id, .title = title, .needed_for = needed_for, .weight = weight, .status = FINDING_OK, .detail = ""};
+    return finding;
+}
+
+const char *examine_errno(struct arena *arena, int errnum)
+{
+    const char *name = strerrorname_np(errnum);
+
+    return arena_printf(arena, "%s: %s", name ? name : "unknown",
+                        strerrordesc_np(errnum) ? strerrordesc_np(errnum) : "");
+}
+
+const char *examine_broken_off(struct arena *arena, const struct probe_report *report)
+{
+    if (report->timed_out)
+        return arena_printf(arena, "the attempt did not end within %d seconds", PROBE_LIMIT_MILLISECONDS / 1000);
+    if (report->killed_by == SIGSYS)
+        return "the attempt was killed by a system-call filter";
+    if (report->killed_by != 0)
+        return arena_printf(arena, "the attempt was killed by signal %d", report->killed_by);
+    if (!report->ended)
+        return arena_printf(arena, "the attempt could not be made (%s)", examine_errno(arena, report->errnum));
+    return NULL;
+}
+
+const char *finding_status_name(enum finding_status status)
+{
+    return status == FINDING_OK ? "ok" : status == FINDING_LIMITED ? "limited" : "missing";
+}
+
+const struct finding *examination_finding(const struct examination *examination, const char *id)
+{
+    for (size_t i = 0; i < examination->finding_count; i++) {
+        if (strcmp(examination->findings[i].id, id) == 0)
+            return &examination->findings[i];
+    }
+    return NULL;
+}
+
+static void add_shortfall(struct examination *examination, const char *token, const char *what, const char *why)
+{
+    if (examination->shortfall_count < SHORTFALLS_MAX)
+        examination->shortfalls[examination->shortfall_count++] =
+            (struct shortfall){.token = token, .what = what, .why = why};
+}
+
+void examine_conclude(struct arena *arena, struct examination *examination)
+{
+    bool possible = true;
+
+    examination->shortfall_count = 0;
+    for (size_t i = 0; i < examination->finding_count; i++) {
+        const struct finding *finding = &examination->findings[i];
+        if (finding->weight == WEIGHT_REQUIRED && finding->status == FINDING_MISSING)
+            possible = false;
+        if (finding->weight == WEIGHT_DEFAULT && finding->status == FINDING_MISSING)
+            add_shortfall(examination, NULL, arena_printf(arena, "%s: %s", finding->title, finding->needed_for),
+                          finding->detail);
+    }
+    /* True of every host until the doorman is there to hold them. */
+    add_shortfall(examination, "late-names",
+                  "protected names that do not exist yet or lie deeper than a writable root's top, and denyWrite of "
+                  "paths that do not exist yet",
+                  "the doorman, which would hold them, is not part of this version");
+
+    examination->backend = possible ? "namespaces" : NULL;
+    examination->verdict = !possible                          ? VERDICT_IMPOSSIBLE
+                           : examination->shortfall_count > 0 ? VERDICT_DEGRADED
+                                                              : VERDICT_FULL;
+}
+
+void examine_host(struct arena *arena, struct examination *examination)
+{
+    *examination = (struct examination){0};
+    facts_gather(&examination->facts);
+    settings_read(arena, &examination->settings);
+
+    examine_kernel(arena, examination);
+    examine_namespaces(arena, examination);
+    examine_landlock(arena, examination);
+    examine_seccomp(arena, examination);
+    examine_nftables(arena, examination);
+    examine_overlay(arena, examination);
+    examine_fuse(arena, examination);
+    examine_cgroup(arena, examination);
+    examine_ptrace(arena, examination);
+    examine_conclude(arena, examination);
+}
