@@ -6,6 +6,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +33,8 @@ static bool own_cgroup(struct arena *arena, struct slice *path)
     while (content.len > 0) {
         size_t end = slice_find(content, '\n');
         struct slice line = {content.ptr, end};
-        if (slice_starts(line, SLICE("0::/"))) {
+        /* "/.." leads out of our cgroup namespace: not ours to use. */
+        if (slice_starts(line, SLICE("0::/")) && !slice_starts(line, SLICE("0::/.."))) {
             *path = arena_slice(arena, slice_from(line, 3));
             return true;
         }
@@ -126,8 +128,8 @@ void examine_cgroup(struct arena *arena, struct examination *examination)
         if (level == 0)
             errnum = refused;
         if ((found & FOUND_CONTROLLERS) != 0 && (found & FOUND_MOVED) != 0) {
-            finding->detail = arena_printf(arena, "a cgroup with memory and pids can be made below %.*s",
-                                           (int)cgroup.len, cgroup.ptr);
+            finding->detail =
+                arena_printf(arena, "a cgroup with memory and pids can be made below %s", escaped(arena, cgroup));
             return;
         }
         best |= found;

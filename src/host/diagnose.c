@@ -4,6 +4,8 @@
  * the order in which the kernel itself would have looked at them. */
 #include "host/subjects.h"
 
+#include "base/text.h"
+
 #include <errno.h>
 
 static void set(struct finding *finding, const char *detail, const char *remedy)

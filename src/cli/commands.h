@@ -1,0 +1,24 @@
+/* The subcommands. Each gets its own name as argv[0] and returns the status the
+ * process ends with. */
+#ifndef CLOCHE_CLI_COMMANDS_H
+#define CLOCHE_CLI_COMMANDS_H
+
+enum {
+    STATUS_OK = 0,
+    STATUS_NO = 1,       /* denied, not valid, not trusted */
+    STATUS_USAGE = 2,    /* check, presets, init, trust, doctor: called wrongly */
+    STATUS_REFUSED = 125 /* run, explain: cloche refused or failed before anything was started */
+};
+
+int command_run(int argc, char **argv);
+int command_explain(int argc, char **argv);
+int command_check(int argc, char **argv);
+int command_presets(int argc, char **argv);
+int command_init(int argc, char **argv);
+int command_trust(int argc, char **argv);
+int command_doctor(int argc, char **argv);
+
+/* The personality `srt`: the whole argv of the process. */
+int srt_main(int argc, char **argv);
+
+#endif
