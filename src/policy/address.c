@@ -93,7 +93,10 @@ bool address_refuse_number(struct slice text, struct slice name, struct error *e
         return host_refuse(err, text, "has %zu of the four numbers of an IPv4 address; %s", parts, fix);
     if (too_large)
         return host_refuse(err, text, "has a number above 255; %s", fix);
-    return host_refuse(err, text, "has a dot behind an address; leave it out");
+    if (slice_ends(name, SLICE(".")))
+        return host_refuse(err, text, "has a dot behind an address; leave it out");
+    return host_refuse(err, text,
+                       "would be read as an address, where only a name can be; write addresses in plain digits");
 }
 
 static bool parse_v4(struct slice text, struct slice digits, struct address *address, struct error *err)
@@ -170,8 +173,53 @@ bool address_parse(struct slice text, struct address *address, struct error *err
     return true;
 }
 
+/* The longest run of at least two zero groups, the first of equals: what "::"
+ * stands for (RFC 5952). */
+static void find_zeros(const unsigned groups[8], unsigned *start, unsigned *length)
+{
+    *start = 0;
+    *length = 1;
+    for (unsigned i = 0; i < 8; i++) {
+        unsigned run = 0;
+        while (i + run < 8 && groups[i + run] == 0)
+            run++;
+        if (run > *length) {
+            *start = i;
+            *length = run;
+        }
+    }
+    if (*length < 2)
+        *length = 0;
+}
+
+/* inet_ntop would print ::1:80 as ::0.1.0.128, which nobody wrote. */
+static void print_v6(const uint8_t bytes[16], char out[46])
+{
+    unsigned groups[8];
+    unsigned zeros_start;
+    unsigned zeros_length;
+    int used = 0;
+
+    for (unsigned i = 0; i < 8; i++)
+        groups[i] = (unsigned)bytes[2 * i] << 8 | bytes[2 * i + 1];
+    find_zeros(groups, &zeros_start, &zeros_length);
+    for (unsigned i = 0; i < 8; i++) {
+        if (zeros_length > 0 && i == zeros_start) {
+            used += snprintf(out + used, 46 - (size_t)used, "::");
+            i += zeros_length - 1;
+            continue;
+        }
+        bool first = i == 0 || (zeros_length > 0 && i == zeros_start + zeros_length);
+        used += snprintf(out + used, 46 - (size_t)used, first ? "%x" : ":%x", groups[i]);
+    }
+}
+
 void address_print(const struct address *address, char out[46])
 {
-    /* Cannot fail: the family is known and the room is that of the longest. */
-    inet_ntop(address->v6 ? AF_INET6 : AF_INET, address->bytes, out, INET6_ADDRSTRLEN);
+    const uint8_t *bytes = address->bytes;
+
+    if (address->v6)
+        print_v6(bytes, out);
+    else
+        snprintf(out, 46, "%u.%u.%u.%u", bytes[0], bytes[1], bytes[2], bytes[3]);
 }
