@@ -40,7 +40,7 @@ struct entry {
 struct step {
     enum step_kind kind;
     struct slice path;
-    bool writable; /* STEP_BIND, STEP_PIN */
+    bool writable; /* STEP_BIND, STEP_PIN; STEP_ROOT too, when the policy opens all of it */
     unsigned mode; /* directories made by cloche: 0000, 0555 (passage), 0755, 01777 */
     struct entry *entries;
     size_t entry_count;
@@ -88,7 +88,8 @@ struct plan {
     struct landlock_rule *landlock;
     size_t landlock_count;
     size_t landlock_capacity;
-    bool landlock_reads; /* read rights are handled too: readMode listed */
+    bool landlock_reads; /* read rights of files are handled too: readMode listed */
+    bool use_landlock;   /* the kernel has it (ABI 2 or later) */
 
     char **environment; /* NAME=VALUE, NULL at the end */
     size_t environment_count;
@@ -120,5 +121,10 @@ void plan_print(const struct plan *plan, struct text *out);
 void plan_print_json(const struct plan *plan, struct text *out);
 
 const char *step_kind_name(enum step_kind kind);
+
+/* What the steps alone give a path: the access of the innermost step that
+ * covers it. Where decide() allows less than this, no lock holds the refusal
+ * yet, and explain says so. */
+enum access plan_access_at(const struct plan *plan, struct slice path);
 
 #endif

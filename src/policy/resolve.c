@@ -1,7 +1,8 @@
 /* Rules say names; this file finds what they really are, once, before anything
  * is decided. In order:
  *
- *   1. follow the links of every written rule;
+ *   1. follow the links of every written rule, and list what the patterns over
+ *      one top directory match now;
  *   2. add the built-in rules (they give way to written ones on some paths);
  *   3. see to it that no link inside a writable root chooses what is allowed;
  *   4. drop what grants a path that does not exist (there is nothing to attach a
@@ -19,10 +20,17 @@
 #include "policy/decide.h"
 #include "policy/git_layout.h"
 
-static bool is_grant(const struct path_rule *rule)
+/* Shows something at its path, if only an empty file. */
+static bool is_visible(const struct path_rule *rule)
 {
     return rule->list == LIST_ALLOW_READ || rule->list == LIST_ALLOW_WRITE ||
            ((rule->list == LIST_RULES || rule->list == LIST_BUILT_IN) && rule->access != ACCESS_NONE);
+}
+
+/* Gives the command something of the host's. */
+static bool is_grant(const struct path_rule *rule)
+{
+    return is_visible(rule) && !(rule->list == LIST_RULES && rule->access == ACCESS_EMPTY);
 }
 
 static bool grants_writing(const struct path_rule *rule)
@@ -176,10 +184,58 @@ static void drop_unusable(struct policy *policy, struct path_rule *rule, struct 
                     escaped(policy->arena, rule->text), escaped(policy->arena, rule->real));
         return;
     }
-    if (is_grant(rule) && rule->node == NODE_ABSENT && rule->list != LIST_BUILT_IN)
+    if (is_visible(rule) && rule->node == NODE_ABSENT && rule->list != LIST_BUILT_IN)
         drop(rule, "it does not exist");
     else if (rule->derived && rule->list == LIST_ALLOW_READ && is_hidden_by_name(policy, rule))
         drop(rule, "a denyRead covers it");
+}
+
+bool pattern_is_at_top(const struct policy *policy, const struct path_rule *rule)
+{
+    struct slice last = path_name(rule->pattern.text);
+
+    return !rule->pattern.literal && !slice_is(last, "**") &&
+           path_depth(rule->pattern.text) == path_depth(rule->real) + 1 &&
+           (slice_equal(rule->real, policy->around.project) || slice_equal(rule->real, policy->around.home));
+}
+
+struct expansion {
+    struct policy *policy;
+    struct path_rule rule;
+};
+
+/* One entry of the directory: a literal rule of its own, so that a link among
+ * the entries hides what it leads to. */
+static void expand_entry(void *argument, struct slice name)
+{
+    struct expansion *expansion = argument;
+    struct path_rule rule = expansion->rule;
+    struct slice path = arena_slice(expansion->policy->arena, path_join(expansion->policy->arena, rule.real, name));
+
+    if (!pattern_matches(&rule.pattern, path))
+        return;
+    rule.pattern = (struct pattern){.text = path, .fixed = path, .literal = true};
+    rule.derived = true;
+    policy_add_path(expansion->policy, rule);
+}
+
+static void expand_patterns(struct policy *policy, const struct tree *tree, struct problems *problems)
+{
+    size_t count = policy->paths.count;
+
+    for (size_t i = 0; i < count; i++) {
+        struct expansion expansion = {policy, policy->paths.items[i]};
+        if (expansion.rule.dropped || expansion.rule.pattern.literal || is_grant(&expansion.rule))
+            continue;
+        if (pattern_is_at_top(policy, &expansion.rule)) {
+            if (expansion.rule.node == NODE_DIRECTORY &&
+                !tree->list(tree->context, expansion.rule.real, expand_entry, &expansion))
+                refuse(problems, &expansion.rule,
+                       "the directory it speaks of cannot be listed, so its entries cannot be hidden");
+        } else if (expansion.rule.at_start)
+            refuse(problems, &expansion.rule,
+                   "atStart needs a pattern over the entries of the project's top directory or $HOME");
+    }
 }
 
 static void add_git_denial(void *argument, struct slice path)
@@ -239,7 +295,7 @@ static void build_index(struct policy *policy)
 
     for (size_t i = 0; i < policy->paths.count; i++) {
         const struct path_rule *rule = &policy->paths.items[i];
-        if (rule->dropped || !is_grant(rule) || !rule->pattern.literal || rule->real.len <= 1 ||
+        if (rule->dropped || !is_visible(rule) || !rule->pattern.literal || rule->real.len <= 1 ||
             !decide_real_path(policy, OPERATION_READ, rule->real).allowed)
             continue;
         for (struct slice above = path_parent(rule->real);; above = path_parent(above)) {
@@ -275,6 +331,8 @@ void policy_resolve(struct policy *policy, const struct tree *tree, struct probl
         else
             follow(policy, tree, &policy->paths.items[i], problems);
     }
+    if (!policy->filesystem.disabled)
+        expand_patterns(policy, tree, problems);
     built_in_rules(policy, tree);
     for (size_t i = written; i < policy->paths.count; i++)
         follow(policy, tree, &policy->paths.items[i], problems);

@@ -1,0 +1,67 @@
+/* The environment inside: what decide() lets through, then what the policy
+ * sets, then what the run itself must say. */
+#include "base/path.h"
+#include "plan/internal.h"
+
+static void put(struct plan *plan, size_t *capacity, const char *variable)
+{
+    plan->environment = arena_grow(plan->arena, plan->environment, plan->environment_count, plan->environment_count + 2,
+                                   capacity, sizeof *plan->environment);
+    plan->environment[plan->environment_count++] = arena_string(plan->arena, variable);
+    plan->environment[plan->environment_count] = NULL;
+}
+
+static bool is_set_by_policy(const struct policy *policy, struct slice name)
+{
+    for (size_t i = 0; i < policy->environment.set_count; i++) {
+        if (slice_equal(policy->environment.set[i].name, name))
+            return true;
+    }
+    return false;
+}
+
+/* A TMPDIR that leads nowhere inside makes mktemp and compilers fail. */
+static bool is_useless_tmpdir(const struct plan *plan, struct slice name, struct slice value)
+{
+    struct slice path;
+    struct effect effect;
+
+    if (!slice_is(name, "TMPDIR") || plan->policy->around.personality == PERSONALITY_SRT)
+        return false;
+    if (!value.len || value.ptr[0] != '/')
+        return true;
+    path = path_normal(plan->arena, SLICE("/"), value);
+    if (slice_is(path, "/tmp") || slice_is(path, "/var/tmp"))
+        return false;
+    effect = plan_effect_at(plan->policy, path);
+    return effect.access != ACCESS_WRITE || effect.backing == BACKING_PRIVATE;
+}
+
+void plan_environment(struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
+    size_t capacity = 0;
+
+    for (char *const *variable = policy->around.environment; variable && *variable; variable++) {
+        struct slice text = slice_of(*variable);
+        struct slice name = {text.ptr, slice_find(text, '=')};
+
+        /* No "=" or an empty name: nothing a program could read by name. */
+        if (name.len == text.len || name.len == 0 || is_set_by_policy(policy, name) ||
+            slice_is(name, "SANDBOX_RUNTIME") || !decide_env(policy, name).allowed ||
+            is_useless_tmpdir(plan, name, slice_from(text, name.len + 1)))
+            continue;
+        put(plan, &capacity, *variable);
+    }
+    for (size_t i = 0; i < policy->environment.set_count; i++) {
+        const struct env_setting *setting = &policy->environment.set[i];
+        bool overridden = false;
+        for (size_t j = i + 1; j < policy->environment.set_count; j++)
+            overridden = overridden || slice_equal(policy->environment.set[j].name, setting->name);
+        if (!overridden && decide_env(policy, setting->name).allowed)
+            put(plan, &capacity,
+                arena_printf(plan->arena, "%.*s=%.*s", (int)setting->name.len, setting->name.ptr,
+                             (int)setting->value.len, setting->value.ptr));
+    }
+    put(plan, &capacity, "SANDBOX_RUNTIME=1");
+}

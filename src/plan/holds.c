@@ -1,0 +1,140 @@
+/* Which lock holds each rule, and which rules nothing holds yet.
+ *
+ * Mounts speak of what exists when the run starts. A rule about names that may
+ * come into being later is refused by name, so that nobody relies on it; the
+ * token `late-names` waives that where what exists now is held. Hiding a path
+ * that does not exist is not refused (there is nothing to hide), but it is
+ * noted. */
+#include "base/path.h"
+#include "base/text.h"
+#include "plan/internal.h"
+#include "policy/resolve.h"
+
+static void add_hold(struct plan *plan, const struct path_rule *rule, unsigned locks, const char *note)
+{
+    plan->holds = arena_grow(plan->arena, plan->holds, plan->hold_count, plan->hold_count + 1, &plan->hold_capacity,
+                             sizeof *plan->holds);
+    plan->holds[plan->hold_count++] = (struct hold){rule->origin, rule->text, locks, note};
+}
+
+static void add_refusal(struct plan *plan, struct origin origin, const char *token, const char *what)
+{
+    plan->refusals = arena_grow(plan->arena, plan->refusals, plan->refusal_count, plan->refusal_count + 1,
+                                &plan->refusal_capacity, sizeof *plan->refusals);
+    plan->refusals[plan->refusal_count++] = (struct refusal){origin, what, token};
+}
+
+static bool is_grant(const struct path_rule *rule)
+{
+    return rule->list == LIST_ALLOW_READ || rule->list == LIST_ALLOW_WRITE ||
+           (rule->list == LIST_RULES && rule->access >= ACCESS_READ);
+}
+
+/* Could the command make something at or below `path`? */
+static bool can_come_into_being(const struct plan *plan, const struct tree *tree, struct slice path)
+{
+    for (struct slice above = path_parent(path);; above = path_parent(above)) {
+        struct slice ignored;
+        if (above.len <= 1 || tree->look(tree->context, above, plan->arena, &ignored) == NODE_DIRECTORY) {
+            enum access access = plan_access_at(plan, above);
+            return access == ACCESS_WRITE;
+        }
+    }
+}
+
+static bool writable_overlaps(const struct plan *plan, struct slice directory)
+{
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const struct step *step = &plan->steps[i];
+        if (step->writable && step->kind != STEP_PIN &&
+            (path_covers(step->path, directory) || path_covers(directory, step->path)))
+            return true;
+    }
+    return false;
+}
+
+static void judge_pattern(struct plan *plan, const struct path_rule *rule)
+{
+    const char *name = escaped(plan->arena, rule->text);
+
+    if (is_grant(rule)) {
+        add_refusal(plan, rule->origin, NULL,
+                    arena_printf(plan->arena,
+                                 "%s grants by a pattern, which is not enforced yet: name the paths or the directory",
+                                 name));
+        return;
+    }
+    if (rule->list == LIST_DENY_WRITE && !writable_overlaps(plan, rule->real)) {
+        add_hold(plan, rule, LOCK_MOUNT, "nothing is writable there");
+        return;
+    }
+    if (!pattern_is_at_top(plan->policy, rule)) {
+        add_refusal(plan, rule->origin, NULL,
+                    arena_printf(plan->arena,
+                                 "%s is a pattern over a whole tree, which is not enforced yet: name the paths, or use "
+                                 "a pattern on entries of the project's top directory or $HOME",
+                                 name));
+        return;
+    }
+    if (rule->at_start || plan->policy->around.personality == PERSONALITY_SRT) {
+        add_hold(plan, rule, LOCK_MOUNT, "the entries that exist when the run starts");
+        return;
+    }
+    add_refusal(plan, rule->origin, "late-names",
+                arena_printf(plan->arena,
+                             "%s also speaks of files made during the run, which is not enforced yet (with atStart: "
+                             "true it means the entries that exist at start)",
+                             name));
+}
+
+static void judge_absent(struct plan *plan, const struct tree *tree, const struct path_rule *rule)
+{
+    if (rule->list == LIST_DENY_READ) {
+        add_hold(plan, rule, 0, "nothing is there now; hidden when it exists as a run starts");
+    } else if (!can_come_into_being(plan, tree, rule->real)) {
+        add_hold(plan, rule, LOCK_MOUNT, "nothing is there, and nothing can be made there");
+    } else if (rule->derived) {
+        add_hold(plan, rule, 0, "nothing is there now; names made during the run are not held yet");
+    } else {
+        add_refusal(plan, rule->origin, "late-names",
+                    arena_printf(plan->arena,
+                                 "%s does not exist, and refusing to let the command make it is not enforced yet: "
+                                 "create it first",
+                                 escaped(plan->arena, rule->text)));
+    }
+}
+
+static unsigned locks_of(const struct plan *plan, const struct path_rule *rule)
+{
+    bool landlock = plan->use_landlock &&
+                    (rule->list == LIST_ALLOW_WRITE || (rule->list == LIST_RULES && rule->access == ACCESS_WRITE) ||
+                     (is_grant(rule) && plan->landlock_reads));
+
+    return landlock ? LOCK_MOUNT | LOCK_LANDLOCK : LOCK_MOUNT;
+}
+
+void plan_holds(struct plan *plan, const struct tree *tree)
+{
+    const struct policy *policy = plan->policy;
+
+    for (size_t i = 0; i < policy->paths.count; i++) {
+        const struct path_rule *rule = &policy->paths.items[i];
+        if (rule->list == LIST_BUILT_IN)
+            continue;
+        if (rule->dropped)
+            add_hold(plan, rule, 0, rule->dropped_because);
+        else if (!rule->pattern.literal && !rule->widened)
+            judge_pattern(plan, rule);
+        else if (rule->node == NODE_ABSENT)
+            judge_absent(plan, tree, rule);
+        else
+            add_hold(plan, rule, locks_of(plan, rule),
+                     rule->widened ? "with the whole directory above it, which cannot be searched" : NULL);
+    }
+    if (plan->network == NETWORK_FILTERED) {
+        struct origin origin =
+            policy->network.allowed.count ? policy->network.allowed.items[0].origin : policy->network.mode_origin;
+        add_refusal(plan, origin, NULL,
+                    "network.mode filtered (reaching named hosts only) is not enforced yet: use \"none\" or \"host\"");
+    }
+}

@@ -1,0 +1,25 @@
+/* Shared by the files of this room. */
+#ifndef CLOCHE_PLAN_INTERNAL_H
+#define CLOCHE_PLAN_INTERNAL_H
+
+#include "plan/plan.h"
+
+/* The access of a path and everything below it that no deeper rule speaks of. */
+struct effect {
+    enum access access;
+    enum backing backing;
+    bool passage;
+    struct origin origin;
+};
+
+struct effect plan_effect_at(const struct policy *policy, struct slice path);
+
+bool plan_mounts(struct plan *plan, const struct tree *tree, struct error *err);
+void plan_landlock(struct plan *plan, const struct facts *facts);
+void plan_environment(struct plan *plan);
+void plan_limits(struct plan *plan);
+
+/* Which lock holds each rule, and what no lock holds. */
+void plan_holds(struct plan *plan, const struct tree *tree);
+
+#endif

@@ -1,0 +1,412 @@
+/* From rules to mounts.
+ *
+ * Rules only change what is allowed at the paths they name ("boundaries"): the
+ * paths that exist at start and that some rule really names, and the protected
+ * names at the top of each writable root. Everything between two boundaries has
+ * one access, and decide() says which. So:
+ *
+ *   1. collect the boundaries;
+ *   2. walk them from "/" down, asking decide() at each; a boundary that changes
+ *      nothing against the region around it is dropped (redundant), every other
+ *      becomes a region with one step;
+ *   3. give steps whose surroundings are a tmpfs of ours a place to attach to
+ *      (entries), links included, never anything on the host;
+ *   4. pin the directories between a writable region and what is less than
+ *      writable inside it, so that no rename carries it away (attack 5);
+ *   5. sort: shallow to deep.
+ *
+ * Because the access of every region is decide()'s own answer, the plan cannot
+ * disagree with it; tests/property tries to prove that wrong. */
+#include "base/map.h"
+#include "base/path.h"
+#include "plan/internal.h"
+#include "policy/protect.h"
+
+#include <stdlib.h>
+
+struct boundary {
+    struct slice path;
+    enum node node;
+};
+
+struct region {
+    struct slice path;
+    enum node node;
+    struct effect effect;
+    const struct region *around; /* the region it lies in; NULL for "/" */
+    struct step *step;
+};
+
+struct builder {
+    struct plan *plan;
+    const struct policy *policy;
+    const struct tree *tree;
+    struct arena *arena;
+    struct map known; /* path -> struct boundary */
+    struct boundary **boundaries;
+    size_t boundary_count;
+    size_t boundary_capacity;
+    struct map regions; /* path -> struct region */
+    struct map entries; /* paths that have an entry in some step */
+    struct map pins;    /* paths that are pinned */
+    struct step **steps;
+    size_t step_count;
+    size_t step_capacity;
+};
+
+struct effect plan_effect_at(const struct policy *policy, struct slice path)
+{
+    struct decision reading = decide_real_path(policy, OPERATION_READ, path);
+    struct decision writing = decide_real_path(policy, OPERATION_WRITE, path);
+
+    if (!reading.allowed)
+        return (struct effect){ACCESS_NONE, reading.backing, reading.passage, reading.origin};
+    if (reading.access == ACCESS_EMPTY)
+        return (struct effect){ACCESS_EMPTY, BACKING_HOST, false, reading.origin};
+    if (writing.allowed)
+        return (struct effect){ACCESS_WRITE, writing.backing, false, writing.origin};
+    return (struct effect){ACCESS_READ, reading.backing, false, writing.origin};
+}
+
+/* /proc and /dev are made whole by their own steps. */
+static bool is_special(struct slice path)
+{
+    return path_covers(SLICE("/proc"), path) || path_covers(SLICE("/dev"), path);
+}
+
+static void add_boundary(struct builder *builder, struct slice path, enum node node)
+{
+    struct boundary *boundary;
+    void **place;
+
+    if (is_special(path) || (node != NODE_FILE && node != NODE_DIRECTORY))
+        return;
+    place = map_at(&builder->known, path);
+    if (*place)
+        return;
+    boundary = ARENA_NEW(builder->arena, struct boundary);
+    *boundary = (struct boundary){path, node};
+    *place = boundary;
+    builder->boundaries =
+        arena_grow(builder->arena, builder->boundaries, builder->boundary_count, builder->boundary_count + 1,
+                   &builder->boundary_capacity, sizeof *builder->boundaries);
+    builder->boundaries[builder->boundary_count++] = boundary;
+}
+
+static void add_protected(void *argument, struct slice path)
+{
+    struct builder *builder = argument;
+    struct tree_place place;
+    struct error ignored;
+
+    /* A link cannot be covered by a mount; names behind one are the doorman's. */
+    if (tree_follow(builder->tree, builder->arena, path, &place, &ignored) && place.link_count == 0)
+        add_boundary(builder, place.path, place.node);
+}
+
+static void collect_boundaries(struct builder *builder)
+{
+    const struct policy *policy = builder->policy;
+    size_t count;
+
+    add_boundary(builder, SLICE("/"), NODE_DIRECTORY);
+    for (size_t i = 0; i < policy->paths.count; i++) {
+        const struct path_rule *rule = &policy->paths.items[i];
+        if (!rule->dropped && (rule->pattern.literal || rule->widened))
+            add_boundary(builder, rule->real, rule->node);
+    }
+    count = builder->boundary_count;
+    for (size_t i = 0; i < count; i++) {
+        const struct boundary *boundary = builder->boundaries[i];
+        struct effect effect = plan_effect_at(policy, boundary->path);
+        if (boundary->node == NODE_DIRECTORY && effect.access == ACCESS_WRITE && effect.backing == BACKING_HOST &&
+            !policy->filesystem.disabled)
+            protect_candidates(policy, boundary->path, builder->arena, add_protected, builder);
+    }
+}
+
+/* Tree order: a directory, then everything in it, then what sorts behind. */
+static int tree_order(const void *left, const void *right)
+{
+    struct slice a = (*(struct boundary *const *)left)->path;
+    struct slice b = (*(struct boundary *const *)right)->path;
+    size_t shared = a.len < b.len ? a.len : b.len;
+
+    for (size_t i = 0; i < shared; i++) {
+        if (a.ptr[i] == b.ptr[i])
+            continue;
+        if (a.ptr[i] == '/' || b.ptr[i] == '/')
+            return a.ptr[i] == '/' ? -1 : 1;
+        return (unsigned char)a.ptr[i] < (unsigned char)b.ptr[i] ? -1 : 1;
+    }
+    return (a.len > b.len) - (a.len < b.len);
+}
+
+static struct step *add_step(struct builder *builder, enum step_kind kind, struct slice path, struct origin origin)
+{
+    struct step *step = ARENA_NEW(builder->arena, struct step);
+
+    *step = (struct step){.kind = kind, .path = path, .origin = origin};
+    builder->steps = arena_grow(builder->arena, builder->steps, builder->step_count, builder->step_count + 1,
+                                &builder->step_capacity, sizeof *builder->steps);
+    builder->steps[builder->step_count++] = step;
+    return step;
+}
+
+/* Is what one sees at this region a tmpfs of ours rather than the host's tree? */
+static bool is_own_tmpfs(const struct region *region)
+{
+    switch (region->step->kind) {
+    case STEP_ROOT_EMPTY:
+    case STEP_HIDE_DIRECTORY:
+    case STEP_PRIVATE:
+        return true;
+    case STEP_ROOT:
+    case STEP_BIND:
+    case STEP_PIN:
+    case STEP_HIDE_FILE:
+    case STEP_EMPTY_FILE:
+    case STEP_OVERLAY:
+    case STEP_DEVICES:
+    case STEP_PROC:
+        break;
+    }
+    return false;
+}
+
+static enum step_kind kind_of(const struct region *region)
+{
+    bool directory = region->node == NODE_DIRECTORY;
+
+    if (!region->around)
+        return region->effect.access == ACCESS_NONE ? STEP_ROOT_EMPTY : STEP_ROOT;
+    switch (region->effect.access) {
+    case ACCESS_NONE:
+        return directory ? STEP_HIDE_DIRECTORY : STEP_HIDE_FILE;
+    case ACCESS_EMPTY:
+        return directory ? STEP_HIDE_DIRECTORY : STEP_EMPTY_FILE;
+    case ACCESS_READ:
+    case ACCESS_WRITE:
+        break;
+    }
+    /* Less than writable inside a place of our own: that place, bound again. */
+    if (region->effect.backing != BACKING_HOST && region->around->effect.backing == region->effect.backing)
+        return STEP_PIN;
+    if (region->effect.backing == BACKING_PRIVATE)
+        return STEP_PRIVATE;
+    return region->effect.backing == BACKING_OVERLAY ? STEP_OVERLAY : STEP_BIND;
+}
+
+static unsigned mode_of(const struct region *region)
+{
+    switch (region->step->kind) {
+    case STEP_ROOT_EMPTY:
+        return 0555;
+    case STEP_HIDE_DIRECTORY:
+        return region->effect.passage || region->effect.access == ACCESS_EMPTY ? 0555 : 0;
+    case STEP_PRIVATE:
+        return slice_is(path_name(region->path), "tmp") ? 01777 : 0755;
+    default:
+        return 0;
+    }
+}
+
+static void open_region(struct builder *builder, const struct boundary *boundary, const struct region *around)
+{
+    struct region *region;
+    struct effect effect = plan_effect_at(builder->policy, boundary->path);
+
+    if (around && around->effect.access == effect.access &&
+        (effect.access == ACCESS_NONE || around->effect.backing == effect.backing))
+        return; /* redundant: the region around it says the same */
+
+    region = ARENA_NEW(builder->arena, struct region);
+    *region = (struct region){.path = boundary->path, .node = boundary->node, .effect = effect, .around = around};
+    region->step = add_step(builder, kind_of(region), boundary->path, effect.origin);
+    region->step->mode = mode_of(region);
+    region->step->writable = effect.access == ACCESS_WRITE;
+    *map_at(&builder->regions, boundary->path) = region;
+}
+
+static const struct region *region_around(const struct builder *builder, struct slice path)
+{
+    while (path.len > 1) {
+        path = path_parent(path);
+        const struct region *region = map_get(&builder->regions, path);
+        if (region)
+            return region;
+    }
+    return NULL;
+}
+
+static void open_regions(struct builder *builder)
+{
+    qsort(builder->boundaries, builder->boundary_count, sizeof(struct boundary *), tree_order);
+    for (size_t i = 0; i < builder->boundary_count; i++)
+        open_region(builder, builder->boundaries[i], region_around(builder, builder->boundaries[i]->path));
+}
+
+static void add_entry(struct builder *builder, struct step *step, enum entry_kind kind, struct slice path,
+                      struct slice target)
+{
+    void **place = map_at(&builder->entries, path);
+
+    if (*place)
+        return;
+    step->entries = arena_grow(builder->arena, step->entries, step->entry_count, step->entry_count + 1,
+                               &step->entry_capacity, sizeof *step->entries);
+    *place = step;
+    step->entries[step->entry_count++] = (struct entry){kind, path, target};
+}
+
+/* A place for `path` in the tmpfs of the region around it, parents first. */
+static void place_entry(struct builder *builder, const struct region *around, enum entry_kind kind, struct slice path,
+                        struct slice target)
+{
+    size_t depth = path_depth(path);
+
+    for (size_t i = path_depth(around->path) + 1; i < depth; i++)
+        add_entry(builder, around->step, ENTRY_DIRECTORY, path_prefix(path, i), (struct slice){0});
+    add_entry(builder, around->step, kind, path, target);
+}
+
+static void place_regions(struct builder *builder)
+{
+    for (size_t i = 0; i < builder->boundary_count; i++) {
+        const struct region *region = map_get(&builder->regions, builder->boundaries[i]->path);
+        if (region && region->around && is_own_tmpfs(region->around))
+            place_entry(builder, region->around, region->node == NODE_DIRECTORY ? ENTRY_DIRECTORY : ENTRY_FILE,
+                        region->path, (struct slice){0});
+    }
+}
+
+/* A rule may name its object through a link (/bin for /usr/bin): where the link
+ * stands in a tmpfs of ours, it is made again, so that the name works. */
+static void place_links(struct builder *builder)
+{
+    for (size_t i = 0; i < builder->policy->paths.count; i++) {
+        const struct path_rule *rule = &builder->policy->paths.items[i];
+        if (rule->dropped || rule->list == LIST_DENY_READ || rule->list == LIST_DENY_WRITE)
+            continue;
+        for (size_t j = 0; j < rule->link_count; j++) {
+            const struct region *around = region_around(builder, rule->links[j].at);
+            if (around && is_own_tmpfs(around) && !is_special(rule->links[j].at))
+                place_entry(builder, around, ENTRY_LINK, rule->links[j].at, rule->links[j].target);
+        }
+    }
+}
+
+static void pin_ancestors(struct builder *builder)
+{
+    static const char present;
+
+    for (size_t i = 0; i < builder->boundary_count; i++) {
+        const struct region *region = map_get(&builder->regions, builder->boundaries[i]->path);
+        if (!region || !region->around || region->around->effect.access != ACCESS_WRITE)
+            continue;
+        size_t depth = path_depth(region->path);
+        for (size_t level = path_depth(region->around->path) + 1; level < depth; level++) {
+            struct slice path = path_prefix(region->path, level);
+            void **place = map_at(&builder->pins, path);
+            if (*place)
+                continue;
+            *place = (void *)(uintptr_t)&present;
+            add_step(builder, STEP_PIN, path, region->step->origin)->writable = true;
+        }
+    }
+}
+
+/* /proc and /dev, with places to attach them where the root is ours. */
+static void add_special(struct builder *builder)
+{
+    const struct region *root = map_get(&builder->regions, SLICE("/"));
+    struct step *devices;
+
+    add_step(builder, STEP_PROC, SLICE("/proc"), (struct origin){"built-in", "own /proc"});
+    devices = add_step(builder, STEP_DEVICES, SLICE("/dev"), (struct origin){"built-in", "own /dev"});
+    devices->mode = 0755;
+    for (size_t i = 0; i < builder->policy->filesystem.devices.count; i++)
+        add_entry(builder, devices, ENTRY_DEVICE, builder->policy->filesystem.devices.items[i].text, (struct slice){0});
+    if (is_own_tmpfs(root)) {
+        add_entry(builder, root->step, ENTRY_DIRECTORY, SLICE("/proc"), (struct slice){0});
+        add_entry(builder, root->step, ENTRY_DIRECTORY, SLICE("/dev"), (struct slice){0});
+    }
+}
+
+/* The run-time directory of the user, which programs expect to be there. */
+static void place_runtime_directory(struct builder *builder)
+{
+    for (char *const *variable = builder->policy->around.environment; variable && *variable; variable++) {
+        struct slice text = slice_of(*variable);
+        struct slice name = SLICE("XDG_RUNTIME_DIR=");
+        if (!slice_starts(text, name) || text.len == name.len || text.ptr[name.len] != '/')
+            continue;
+        struct slice path = path_normal(builder->arena, SLICE("/"), slice_from(text, name.len));
+        const struct region *around = region_around(builder, path);
+        if (around && around->step->kind == STEP_PRIVATE && !map_get(&builder->regions, path))
+            place_entry(builder, around, ENTRY_DIRECTORY, path, (struct slice){0});
+    }
+}
+
+static int step_order(const void *left, const void *right)
+{
+    const struct step *a = *(struct step *const *)left;
+    const struct step *b = *(struct step *const *)right;
+    size_t depth_a = path_depth(a->path);
+    size_t depth_b = path_depth(b->path);
+
+    if (depth_a != depth_b)
+        return depth_a < depth_b ? -1 : 1;
+    return slice_compare(a->path, b->path);
+}
+
+static int entry_order(const void *left, const void *right)
+{
+    const struct entry *a = left;
+    const struct entry *b = right;
+    size_t depth_a = path_depth(a->path);
+    size_t depth_b = path_depth(b->path);
+
+    if (depth_a != depth_b)
+        return depth_a < depth_b ? -1 : 1;
+    return slice_compare(a->path, b->path);
+}
+
+static void sort_steps(struct builder *builder)
+{
+    struct plan *plan = builder->plan;
+
+    qsort(builder->steps, builder->step_count, sizeof *builder->steps, step_order);
+    plan->steps = arena_alloc(builder->arena, builder->step_count * sizeof *plan->steps);
+    for (size_t i = 0; i < builder->step_count; i++) {
+        plan->steps[i] = *builder->steps[i];
+        if (plan->steps[i].entry_count)
+            qsort(plan->steps[i].entries, plan->steps[i].entry_count, sizeof(struct entry), entry_order);
+    }
+    plan->step_count = builder->step_count;
+}
+
+bool plan_mounts(struct plan *plan, const struct tree *tree, struct error *err)
+{
+    struct arena *arena = plan->arena;
+    struct builder builder = {.plan = plan,
+                              .policy = plan->policy,
+                              .tree = tree,
+                              .arena = arena,
+                              .known = map_in(arena),
+                              .regions = map_in(arena),
+                              .entries = map_in(arena),
+                              .pins = map_in(arena)};
+
+    collect_boundaries(&builder);
+    open_regions(&builder);
+    place_regions(&builder);
+    place_links(&builder);
+    place_runtime_directory(&builder);
+    pin_ancestors(&builder);
+    add_special(&builder);
+    sort_steps(&builder);
+    if (plan->steps[0].path.len != 1)
+        return error_set(err, "cannot plan the run: the first step is not the root (this is a defect of cloche)");
+    return true;
+}

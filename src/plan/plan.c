@@ -1,0 +1,94 @@
+/* Puts the parts of a plan together. Nothing here or in this room touches the
+ * host: what stands where is asked of `tree`, what the kernel can do of `facts`. */
+#include "plan/plan.h"
+
+#include "base/path.h"
+#include "plan/internal.h"
+
+#include <sys/resource.h>
+
+enum access plan_access_at(const struct plan *plan, struct slice path)
+{
+    const struct step *innermost = &plan->steps[0];
+
+    for (size_t i = 1; i < plan->step_count; i++) {
+        const struct step *step = &plan->steps[i];
+        if (path_covers(step->path, path) && step->path.len >= innermost->path.len)
+            innermost = step;
+    }
+    switch (innermost->kind) {
+    case STEP_ROOT_EMPTY:
+    case STEP_HIDE_DIRECTORY:
+    case STEP_HIDE_FILE:
+        return ACCESS_NONE;
+    case STEP_EMPTY_FILE:
+        return ACCESS_EMPTY;
+    case STEP_ROOT:
+    case STEP_BIND:
+    case STEP_PIN:
+        return innermost->writable ? ACCESS_WRITE : ACCESS_READ;
+    case STEP_PRIVATE:
+    case STEP_OVERLAY:
+        return ACCESS_WRITE;
+    case STEP_DEVICES:
+    case STEP_PROC:
+        break;
+    }
+    /* Made whole by their own code from the same built-in rules. */
+    return plan_effect_at(plan->policy, path).access;
+}
+
+void plan_landlock(struct plan *plan, const struct facts *facts)
+{
+    /* ABI 1 cannot tell a rename across directories from a write: not used. */
+    plan->use_landlock = facts->landlock_abi >= 2;
+    plan->landlock_reads = plan->policy->filesystem.read_mode == READ_LISTED;
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const struct step *step = &plan->steps[i];
+        bool own = step->kind == STEP_PRIVATE || step->kind == STEP_OVERLAY || step->kind == STEP_DEVICES ||
+                   step->kind == STEP_PROC;
+        bool bound = step->kind == STEP_ROOT || step->kind == STEP_BIND;
+        if (!own && !(bound && (step->writable || plan->landlock_reads)))
+            continue;
+        plan->landlock = arena_grow(plan->arena, plan->landlock, plan->landlock_count, plan->landlock_count + 1,
+                                    &plan->landlock_capacity, sizeof *plan->landlock);
+        plan->landlock[plan->landlock_count++] = (struct landlock_rule){step->path, own || step->writable};
+    }
+}
+
+static void add_rlimit(struct plan *plan, int resource, uint64_t value, const char *name)
+{
+    plan->rlimits[plan->rlimit_count++] = (struct rlimit_setting){resource, value, name};
+}
+
+void plan_limits(struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
+
+    /* 1, not 0: a core_pattern that is a pipe runs its handler on the host even
+     * at 0, and does not at 1 (attack 110). */
+    add_rlimit(plan, RLIMIT_CORE, 1, "core");
+    if (policy->limits.file_size)
+        add_rlimit(plan, RLIMIT_FSIZE, policy->limits.file_size, "fileSize");
+    if (policy->limits.open_files)
+        add_rlimit(plan, RLIMIT_NOFILE, policy->limits.open_files, "openFiles");
+    plan->wall_seconds = policy->limits.wall_seconds;
+}
+
+bool plan_make(struct arena *arena, const struct policy *policy, const struct facts *facts, const struct tree *tree,
+               struct slice working_directory, struct plan *plan, struct error *err)
+{
+    *plan = (struct plan){.arena = arena,
+                          .policy = policy,
+                          .network = policy_network_mode(policy),
+                          .filter_enabled = policy->seccomp.enabled,
+                          .nested_user_namespaces = policy->seccomp.allow_nested_user_namespaces,
+                          .working_directory = working_directory};
+    if (!plan_mounts(plan, tree, err))
+        return false;
+    plan_landlock(plan, facts);
+    plan_environment(plan);
+    plan_limits(plan);
+    plan_holds(plan, tree);
+    return true;
+}
