@@ -120,8 +120,7 @@ static void set_unknown(struct finding *finding, const char *why)
     finding->detail = why;
 }
 
-/* True when a run could go on from here. */
-static bool examine_user_namespaces(struct arena *arena, struct examination *examination)
+static void examine_user_namespaces(struct arena *arena, struct examination *examination)
 {
     struct probe_report report;
     struct finding *finding = examination_add(examination, "user-namespaces", "user namespaces",
@@ -133,11 +132,11 @@ static bool examine_user_namespaces(struct arena *arena, struct examination *exa
     const char *broken_off = examine_broken_off(arena, &report);
     if (broken_off != NULL) {
         set_unknown(finding, broken_off);
-        return false;
+        return;
     }
     if (report.errnum == 0) {
         finding->detail = "made, ids mapped, file systems mounted inside";
-        return true;
+        return;
     }
     struct namespace_failure failure = {
         .step = (enum namespace_step)report.step,
@@ -147,10 +146,9 @@ static bool examine_user_namespaces(struct arena *arena, struct examination *exa
         .settings = &examination->settings,
     };
     diagnose_user_namespaces(arena, &failure, finding);
-    return false;
 }
 
-static void examine_kinds(struct arena *arena, struct examination *examination, bool possible)
+static void examine_kinds(struct arena *arena, struct examination *examination)
 {
     struct probe_report report = {0};
     struct text lacking = text_in(arena);
@@ -158,10 +156,8 @@ static void examine_kinds(struct arena *arena, struct examination *examination, 
         examination_add(examination, "namespaces", "namespaces of every kind",
                         "every run: own mounts, processes, network, IPC, host name", WEIGHT_REQUIRED);
 
-    if (!possible) {
-        set_unknown(finding, "not examined: they need user namespaces");
+    if (!examine_can_enter(examination, finding))
         return;
-    }
     probe_run(probe_kinds, NULL, &report);
     const char *broken_off = examine_broken_off(arena, &report);
     if (broken_off != NULL || report.errnum != 0) {
@@ -182,16 +178,14 @@ static void examine_kinds(struct arena *arena, struct examination *examination, 
     finding->remedy = "ENOSPC: raise user.max_KIND_namespaces (sysctl); EINVAL: use a kernel built with that kind";
 }
 
-static void examine_proc(struct arena *arena, struct examination *examination, bool possible)
+static void examine_proc(struct arena *arena, struct examination *examination)
 {
     struct probe_report report;
     struct finding *finding = examination_add(examination, "fresh-proc", "a fresh /proc",
                                               "every run: only its own processes are to be seen", WEIGHT_REQUIRED);
 
-    if (!possible) {
-        set_unknown(finding, "not examined: it needs user namespaces");
+    if (!examine_can_enter(examination, finding))
         return;
-    }
     probe_run(probe_proc, NULL, &report);
     const char *broken_off = examine_broken_off(arena, &report);
     if (broken_off != NULL)
@@ -204,8 +198,7 @@ static void examine_proc(struct arena *arena, struct examination *examination, b
 
 void examine_namespaces(struct arena *arena, struct examination *examination)
 {
-    bool possible = examine_user_namespaces(arena, examination);
-
-    examine_kinds(arena, examination, possible);
-    examine_proc(arena, examination, possible);
+    examine_user_namespaces(arena, examination);
+    examine_kinds(arena, examination);
+    examine_proc(arena, examination);
 }
