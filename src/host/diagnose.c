@@ -107,7 +107,7 @@ static void diagnose_refusal(struct arena *arena, const struct namespace_failure
     else if (settings->seccomp_mode == 2)
         set(finding,
             arena_printf(arena, "refused (%s): a system-call filter is in force%s", code,
-                         settings->in_container ? ", put on by the container" : ""),
+                         settings->in_container ? " (this seems to be a container)" : ""),
             settings->in_container ? container_remedy : filter_remedy);
     else
         set(finding,
@@ -139,7 +139,7 @@ static void diagnose_powerless(struct arena *arena, const struct namespace_failu
     else if (settings->in_container || settings->seccomp_mode == 2)
         set(finding,
             arena_printf(arena, "a namespace can be made, but %s is refused (%s) by %s", what, code,
-                         settings->in_container ? "the container's security profile" : "a system-call filter"),
+                         settings->seccomp_mode == 2 ? "a system-call filter" : "the container's security profile"),
             settings->in_container ? container_remedy : filter_remedy);
     else
         set(finding,

@@ -33,13 +33,14 @@ enum { KIND_COUNT = sizeof(kinds) / sizeof(kinds[0]) };
  * that namespace's real root. */
 static bool joining_shows_another_root(void)
 {
-    struct stat before;
-    struct stat after;
+    struct statx before;
+    struct statx after;
     FD_CLEANUP int namespace = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
 
-    if (namespace < 0 || stat("/", &before) != 0 || setns(namespace, CLONE_NEWNS) != 0 || stat("/", &after) != 0)
+    if (namespace < 0 || statx(AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID, &before) != 0 ||
+        setns(namespace, CLONE_NEWNS) != 0 || statx(AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID, &after) != 0)
         return false;
-    return before.st_dev != after.st_dev || before.st_ino != after.st_ino;
+    return before.stx_ino != after.stx_ino || before.stx_mnt_id != after.stx_mnt_id;
 }
 
 static int use_mount_calls(void)

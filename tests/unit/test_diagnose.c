@@ -132,7 +132,7 @@ static void test_docker_filter_gets_docker_options(void **state)
     settings.seccomp_mode = 2;
     settings.in_container = true;
     struct finding finding = diagnose(&arena, NAMESPACE_USER, EPERM, true, false, &settings);
-    assert_says(finding.detail, "put on by the container");
+    assert_says(finding.detail, "this seems to be a container");
     assert_says(finding.remedy, "--security-opt seccomp=unconfined");
     settings.in_container = false;
     assert_never_says(diagnose(&arena, NAMESPACE_USER, EPERM, true, false, &settings).remedy, "--security-opt");
