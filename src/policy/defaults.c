@@ -1,0 +1,178 @@
+/* What no source said, and what can be judged only when all of them are in:
+ * defaults, the directories of $PATH, the reasons of denied domains, and the
+ * features that the finished policy asks for and nothing holds yet. */
+#include "policy/loader.h"
+
+#include "base/path.h"
+#include "base/text.h"
+#include "policy/variables.h"
+
+/* ---- $PATH ---- */
+
+static bool opens_too_much(const struct loader *loader, struct slice directory)
+{
+    return path_covers(directory, loader->around.home);
+}
+
+static void add_derived(struct loader *loader, enum path_list list, struct slice text, struct slice path,
+                        struct origin origin)
+{
+    struct path_rule rule = {.list = list,
+                             .text = text,
+                             .pattern = {.text = path, .fixed = path, .literal = true},
+                             .derived = true,
+                             .origin = origin};
+
+    policy_add_path(loader->policy, rule);
+}
+
+/* ~/.nvm/versions/node/v22/bin is of no use without the lib beside it. */
+static bool is_part_of_a_toolchain(const struct loader *loader, struct slice directory)
+{
+    struct slice name = path_name(directory);
+    struct slice holder = path_parent(directory);
+
+    return (slice_is(name, "bin") || slice_is(name, "sbin") || slice_is(name, "shims")) &&
+           !opens_too_much(loader, holder) && !slice_is(path_name(holder), ".local") && !slice_is(holder, "/usr");
+}
+
+void search_path_add(struct loader *loader, const struct place *place)
+{
+    enum { DIRECTORIES_MAX = 200 };
+    struct origin origin = loader_origin(loader, place);
+    struct slice rest;
+
+    loader_leave_out(loader, LIST_ALLOW_READ, SLICE("$PATH"));
+    if (!environment_find(loader->around.environment, SLICE("PATH"), &rest))
+        return;
+    for (size_t i = 0; i < DIRECTORIES_MAX && rest.len; i++) {
+        struct slice entry = {rest.ptr, slice_find(rest, ':')};
+        rest = slice_from(rest, entry.len < rest.len ? entry.len + 1 : entry.len);
+        if (entry.len == 0 || entry.ptr[0] != '/' || entry.len > PATTERN_TEXT_MAX)
+            continue;
+        struct slice directory = path_normal(loader->arena, SLICE("/"), entry);
+        if (opens_too_much(loader, directory))
+            continue;
+        add_derived(loader, LIST_ALLOW_READ, SLICE("$PATH"), directory, origin);
+        if (is_part_of_a_toolchain(loader, directory))
+            add_derived(loader, LIST_ALLOW_READ, SLICE("$PATH"), arena_slice(loader->arena, path_parent(directory)),
+                        origin);
+    }
+}
+
+static bool is_hidden_below(const struct policy *policy, struct slice directory)
+{
+    for (size_t i = 0; i < policy->paths.count; i++) {
+        const struct path_rule *rule = &policy->paths.items[i];
+        if (rule->list == LIST_DENY_READ && rule->pattern.fixed.len > directory.len &&
+            path_covers(directory, rule->pattern.fixed))
+            return true;
+    }
+    return false;
+}
+
+/* A directory that holds something hidden is not a toolchain to be opened
+ * because its bin is on PATH. (What a denyRead covers, policy_resolve drops: it
+ * knows what the names really are.) */
+static void drop_derived_around_secrets(struct loader *loader)
+{
+    struct path_rules *paths = &loader->policy->paths;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < paths->count; i++) {
+        const struct path_rule *rule = &paths->items[i];
+        if (rule->derived && rule->list == LIST_ALLOW_READ && is_hidden_below(loader->policy, rule->pattern.text))
+            continue;
+        if (kept != i)
+            paths->items[kept] = *rule;
+        kept++;
+    }
+    paths->count = kept;
+}
+
+/* ---- srt ---- */
+
+static bool is_read_denied(const struct policy *policy, struct slice path)
+{
+    size_t depth;
+
+    for (size_t i = 0; i < policy->paths.count; i++) {
+        const struct path_rule *rule = &policy->paths.items[i];
+        if (rule->list == LIST_DENY_READ && pattern_covers(&rule->pattern, path, &depth))
+            return true;
+    }
+    return false;
+}
+
+static void srt_defaults(struct loader *loader)
+{
+    static const char *const system[] = {"/dev/stdout", "/dev/stderr", "/dev/null", "/dev/tty", "/tmp/claude"};
+    static const char *const at_home[] = {".npm/_logs", ".claude/debug"};
+    struct policy *policy = loader->policy;
+    struct origin origin = {"built-in", "srt's default writable paths"};
+
+    policy->filesystem.tmp = TMP_HOST;
+    policy->seccomp.block_unix_sockets = !policy->network.allow_all_unix_sockets;
+    for (size_t i = 0; i < sizeof system / sizeof *system; i++)
+        add_derived(loader, LIST_ALLOW_WRITE, slice_of(system[i]), slice_of(system[i]), origin);
+    for (size_t i = 0; i < sizeof at_home / sizeof *at_home; i++) {
+        struct slice path = path_join(loader->arena, loader->around.home, slice_of(at_home[i]));
+        if (!is_read_denied(policy, path))
+            add_derived(loader, LIST_ALLOW_WRITE, path, path, origin);
+    }
+}
+
+/* ---- the end ---- */
+
+static bool is_list_now_empty(struct loader *loader, const struct key *key)
+{
+    const char *stored = (const char *)loader->policy + key->offset;
+
+    if (!key->offset)
+        return false;
+    switch (key->type) {
+    case KEY_NAMES:
+    case KEY_FILES:
+        return ((const struct name_rules *)(const void *)stored)->count == 0;
+    case KEY_PORTS:
+        return ((const struct port_rules *)(const void *)stored)->count == 0;
+    default:
+        return false;
+    }
+}
+
+static void note_unbuilt(struct loader *loader)
+{
+    for (size_t i = 0; i < loader->unbuilt_count; i++) {
+        const struct pending_unbuilt *pending = &loader->unbuilt[i];
+        if (pending->active && !is_list_now_empty(loader, pending->key))
+            policy_add_unbuilt(loader->policy, pending->origin, pending->key->unbuilt);
+    }
+}
+
+void policy_finish(struct loader *loader)
+{
+    struct policy *policy = loader->policy;
+    struct origin by_default = {"built-in", "default"};
+
+    if (policy->filesystem.read_mode == READ_UNSET) {
+        policy->filesystem.read_mode = READ_ALL;
+        policy->filesystem.read_mode_origin = (struct origin){"built-in", "filesystem.readMode"};
+    }
+    if (policy->network.mode == NETWORK_UNSET)
+        policy->network.mode_origin = (struct origin){"built-in", "network.mode"};
+    if (policy->filesystem.tmp == TMP_UNSET)
+        policy->filesystem.tmp = TMP_PRIVATE;
+    if (policy->filesystem.caches == CACHES_UNSET)
+        policy->filesystem.caches = CACHES_NONE;
+    if (!loader->pass_given)
+        policy_add_name(policy, &policy->environment.pass, SLICE("*"), by_default);
+    if (loader->srt)
+        srt_defaults(loader);
+    drop_derived_around_secrets(loader);
+    reasons_finish(loader);
+    safe_directories_finish(loader);
+    note_unbuilt(loader);
+    if (loader->problems_unsaid)
+        problem_add(loader->problems, loader->file, "", "there are more problems than the %d listed", PROBLEMS_MAX);
+}

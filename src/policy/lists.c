@@ -1,0 +1,383 @@
+/* Lists append to what earlier sources said. A string "!entry" takes an
+ * inherited entry away: it may be spelled as it was written there or in another
+ * way that means the same ("~/.ssh" and "$HOME/.ssh"). Entries of the same
+ * document are not inherited, so removals come first. A removal that removes
+ * nothing is a problem: it is a misspelling, and what the writer wanted open or
+ * closed is not. */
+#include "policy/loader.h"
+
+#include "base/path.h"
+#include "base/text.h"
+#include "policy/variables.h"
+
+#include <stdlib.h>
+
+enum { CANDIDATES_MAX = 500 };
+
+static void *list_at(struct loader *loader, const struct key *key)
+{
+    return (char *)loader->policy + key->offset;
+}
+
+static bool fail(struct loader *loader, const struct place *place, struct slice text, const char *why)
+{
+    /* Reasons from the parsers of hosts and patterns quote the text themselves. */
+    if (why[0] == '"')
+        loader_problem(loader, place, "%s", why);
+    else
+        loader_problem(loader, place, "found \"%s\": %s", escaped(loader->arena, text), why);
+    return false;
+}
+
+static struct slice host_canonical(struct arena *arena, const struct host_pattern *pattern)
+{
+    char shown[300];
+
+    host_pattern_print(pattern, shown);
+    return slice_of(arena_string(arena, shown));
+}
+
+static bool file_absolute(struct loader *loader, struct slice text, struct slice *path, struct error *err)
+{
+    if (!path_expand(loader->arena, &loader->around, loader->around.project, text, false, path, err))
+        return false;
+    *path = path_normal(loader->arena, SLICE("/"), *path);
+    return true;
+}
+
+static bool port_parse(struct slice text, int64_t *port)
+{
+    *port = 0;
+    if (text.len == 0 || text.len > 5)
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+            return false;
+        *port = *port * 10 + (text.ptr[i] - '0');
+    }
+    return *port >= 1 && *port <= 65535;
+}
+
+/* ---- taking away ---- */
+
+static void removed_nothing(struct loader *loader, const struct place *place, size_t list, struct slice text,
+                            const char *const *candidates)
+{
+    for (size_t i = 0; i < loader->left_out_count; i++) {
+        if (loader->left_out[i].list == list && slice_equal(loader->left_out[i].text, text))
+            return;
+    }
+    const char *near = did_you_mean(text, candidates);
+    loader_problem(loader, place, "\"!%s\" takes nothing away: no inherited entry says this%s%s%s",
+                   escaped(loader->arena, text), near ? "; did you mean \"!" : "",
+                   near ? escaped(loader->arena, slice_of(near)) : "", near ? "\"?" : "");
+}
+
+static const char **candidates_in(struct loader *loader)
+{
+    return arena_alloc(loader->arena, (CANDIDATES_MAX + 1) * sizeof(const char *));
+}
+
+static void candidate_add(struct loader *loader, const char **candidates, size_t *count, struct slice text)
+{
+    if (*count < CANDIDATES_MAX)
+        candidates[(*count)++] = arena_slice(loader->arena, text).ptr;
+}
+
+void path_rules_remove(struct loader *loader, const struct place *place, enum path_list list, struct slice text)
+{
+    struct path_rules *paths = &loader->policy->paths;
+    struct pattern pattern;
+    struct error err;
+    size_t kept = 0;
+
+    bool whole_path = slice_is(text, "$PATH");
+    if (!whole_path && !path_pattern(loader->arena, &loader->around, text, false, &pattern, &err)) {
+        fail(loader, place, text, err.text);
+        return;
+    }
+    for (size_t i = 0; i < paths->count; i++) {
+        const struct path_rule *rule = &paths->items[i];
+        if (rule->list == list && (slice_equal(rule->text, text) ||
+                                   (!whole_path && !rule->derived && rule->pattern.literal == pattern.literal &&
+                                    slice_equal(rule->pattern.text, pattern.text)))) {
+            loader_leave_out(loader, list, rule->text);
+            continue;
+        }
+        if (kept != i)
+            paths->items[kept] = *rule;
+        kept++;
+    }
+    if (kept == paths->count) {
+        const char **candidates = candidates_in(loader);
+        size_t count = 0;
+        for (size_t i = 0; i < paths->count; i++) {
+            if (paths->items[i].list == list)
+                candidate_add(loader, candidates, &count, paths->items[i].text);
+        }
+        removed_nothing(loader, place, list, text, candidates);
+    }
+    paths->count = kept;
+}
+
+static void names_remove(struct loader *loader, const struct key *key, const struct place *place, struct slice text)
+{
+    struct name_rules *names = list_at(loader, key);
+    struct slice wanted = text;
+    struct error err;
+    size_t kept = 0;
+
+    if (key->type == KEY_FILES && !file_absolute(loader, text, &wanted, &err)) {
+        fail(loader, place, text, err.text);
+        return;
+    }
+    for (size_t i = 0; i < names->count; i++) {
+        if (!slice_equal(names->items[i].text, wanted))
+            names->items[kept++] = names->items[i];
+    }
+    if (kept == names->count) {
+        const char **candidates = candidates_in(loader);
+        size_t count = 0;
+        for (size_t i = 0; i < names->count; i++)
+            candidate_add(loader, candidates, &count, names->items[i].text);
+        removed_nothing(loader, place, key->offset, text, candidates);
+    }
+    names->count = kept;
+}
+
+static void hosts_remove(struct loader *loader, const struct key *key, const struct place *place, struct slice text)
+{
+    struct host_rules *hosts = list_at(loader, key);
+    struct host_pattern pattern;
+    struct error err;
+    size_t kept = 0;
+
+    if (!host_pattern_parse(text, &pattern, &err)) {
+        fail(loader, place, text, err.text);
+        return;
+    }
+    struct slice wanted = host_canonical(loader->arena, &pattern);
+    for (size_t i = 0; i < hosts->count; i++) {
+        char shown[300];
+        host_pattern_print(&hosts->items[i].pattern, shown);
+        if (slice_is(wanted, shown))
+            continue;
+        if (kept != i)
+            hosts->items[kept] = hosts->items[i];
+        kept++;
+    }
+    if (kept == hosts->count) {
+        const char **candidates = candidates_in(loader);
+        size_t count = 0;
+        for (size_t i = 0; i < hosts->count; i++)
+            candidate_add(loader, candidates, &count, hosts->items[i].text);
+        removed_nothing(loader, place, key->offset, text, candidates);
+    }
+    hosts->count = kept;
+}
+
+static void ports_remove(struct loader *loader, const struct key *key, const struct place *place, struct slice text)
+{
+    struct port_rules *ports = list_at(loader, key);
+    static const char *const none[] = {NULL};
+    int64_t port;
+    size_t kept = 0;
+
+    if (!port_parse(text, &port)) {
+        fail(loader, place, text, "a port is a number from 1 to 65535");
+        return;
+    }
+    for (size_t i = 0; i < ports->count; i++) {
+        if (ports->items[i].port != port)
+            ports->items[kept++] = ports->items[i];
+    }
+    if (kept == ports->count)
+        removed_nothing(loader, place, key->offset, text, none);
+    ports->count = kept;
+}
+
+static void entry_remove(struct loader *loader, const struct key *key, const struct place *place, const json_t *item)
+{
+    struct slice text;
+
+    if (!value_text(loader, place, item, "an entry", &text))
+        return;
+    text = slice_from(text, 1);
+    if (text.len == 0) {
+        loader_problem(loader, place, "found \"!\": the inherited entry to take away must follow the mark");
+        return;
+    }
+    switch (key->type) {
+    case KEY_PATHS:
+        path_rules_remove(loader, place, key->list, text);
+        break;
+    case KEY_HOSTS:
+        hosts_remove(loader, key, place, text);
+        break;
+    case KEY_PORTS:
+        ports_remove(loader, key, place, text);
+        break;
+    default:
+        names_remove(loader, key, place, text);
+        break;
+    }
+}
+
+/* Lists that are only judged, not kept, have nothing to inherit. */
+static bool is_removal(const struct loader *loader, const struct key *key, const json_t *item)
+{
+    return !loader->srt && (key->offset || key->type == KEY_PATHS) && json_is_string(item) &&
+           json_string_value(item)[0] == '!';
+}
+
+/* ---- adding ---- */
+
+bool path_rule_add(struct loader *loader, const struct place *place, struct path_rule rule, bool literal)
+{
+    struct error err;
+
+    if (!path_pattern(loader->arena, &loader->around, rule.text, literal, &rule.pattern, &err))
+        return fail(loader, place, rule.text, err.text);
+    rule.origin = loader_origin(loader, place);
+    policy_add_path(loader->policy, rule);
+    return true;
+}
+
+static bool add_file(struct loader *loader, const struct key *key, const struct place *place, struct slice text)
+{
+    struct slice path;
+    struct error err;
+
+    if (!file_absolute(loader, text, &path, &err))
+        return fail(loader, place, text, err.text);
+    const char *wrong = key->check ? key->check(path) : NULL;
+    if (wrong)
+        return fail(loader, place, text, wrong);
+    policy_add_name(loader->policy, list_at(loader, key), path, loader_origin(loader, place));
+    return true;
+}
+
+static bool add_host(struct loader *loader, const struct key *key, const struct place *place, struct slice text)
+{
+    struct host_rule rule = {.text = text};
+    struct error err;
+
+    if (!host_pattern_parse(text, &rule.pattern, &err))
+        return fail(loader, place, text, err.text);
+    if (!key->offset)
+        return true;
+    rule.origin = loader_origin(loader, place);
+    policy_add_host(loader->policy, list_at(loader, key), rule);
+    return true;
+}
+
+static void add_port(struct loader *loader, const struct key *key, const struct place *place, int64_t port)
+{
+    struct port_rules *ports = list_at(loader, key);
+
+    ports->items =
+        arena_grow(loader->arena, ports->items, ports->count, ports->count + 1, &ports->capacity, sizeof *ports->items);
+    ports->items[ports->count++] = (struct port_rule){.port = (uint16_t)port, .origin = loader_origin(loader, place)};
+}
+
+bool list_add_text(struct loader *loader, const struct key *key, const struct place *place, struct slice text)
+{
+    int64_t port;
+
+    switch (key->type) {
+    case KEY_PATHS:
+        if (key->list == LIST_ALLOW_READ && !loader->srt && slice_is(text, "$PATH")) {
+            search_path_add(loader, place);
+            return true;
+        }
+        return path_rule_add(loader, place, (struct path_rule){.list = key->list, .text = text}, false);
+    case KEY_FILES:
+        return add_file(loader, key, place, text);
+    case KEY_HOSTS:
+        return add_host(loader, key, place, text);
+    case KEY_PORTS:
+        if (!port_parse(text, &port))
+            return fail(loader, place, text, "a port is a number from 1 to 65535");
+        add_port(loader, key, place, port);
+        return true;
+    default:
+        break;
+    }
+    const char *wrong = key->check ? key->check(text) : NULL;
+    if (wrong)
+        return fail(loader, place, text, wrong);
+    if (key->offset)
+        policy_add_name(loader->policy, list_at(loader, key), text, loader_origin(loader, place));
+    return true;
+}
+
+/* {path, literal, atStart}: here "!" is an ordinary byte, and so is "$PATH". */
+static bool add_path_object(struct loader *loader, const struct key *key, const struct place *place, const json_t *item)
+{
+    struct path_rule rule = {.list = key->list};
+    struct place at_path = {.parent = place, .name = "path"};
+
+    if (!object_check(loader, key, place, item) ||
+        !value_text(loader, &at_path, json_object_get(item, "path"), "a path", &rule.text))
+        return false;
+    rule.at_start = json_is_true(json_object_get(item, "atStart"));
+    if (!path_rule_add(loader, place, rule, json_is_true(json_object_get(item, "literal"))))
+        return false;
+    if (!rule.at_start)
+        return true;
+
+    const struct pattern *pattern = &loader->policy->paths.items[loader->policy->paths.count - 1].pattern;
+    struct slice directory = path_parent(pattern->text);
+    if (pattern->literal || !slice_equal(pattern->fixed, directory) ||
+        (!slice_equal(directory, loader->around.project) && !slice_equal(directory, loader->around.home)))
+        return fail(loader, place, rule.text,
+                    "with atStart, a pattern in the last component is expected, directly in $HOME or the project: no "
+                    "other directory is listed at start");
+    return true;
+}
+
+static bool entry_add(struct loader *loader, const struct key *key, const struct place *place, const json_t *item)
+{
+    struct slice text;
+    int64_t port;
+
+    if (key->type == KEY_PATHS && json_is_object(item))
+        return add_path_object(loader, key, place, item);
+    if (key->type == KEY_PORTS) {
+        if (value_integer(item, 1, 65535, &port)) {
+            add_port(loader, key, place, port);
+            return true;
+        }
+        loader_problem(loader, place, "found %s; a port from 1 to 65535 is expected", value_words(loader->arena, item));
+        return false;
+    }
+    const char *expected = key->type == KEY_PATHS   ? "a path, or an object with a path,"
+                           : key->type == KEY_FILES ? "a path"
+                           : key->type == KEY_HOSTS ? "a host pattern"
+                                                    : "a string";
+    return value_text(loader, place, item, expected, &text) && list_add_text(loader, key, place, text);
+}
+
+bool list_apply(struct loader *loader, const struct key *key, const struct place *place, const json_t *array)
+{
+    size_t count = json_array_size(array);
+    size_t errors = loader->problems->errors + loader->problems_unsaid;
+
+    if (count > LIST_ENTRIES_MAX) {
+        loader_problem(loader, place, "found %zu entries; at most %d are allowed", count, LIST_ENTRIES_MAX);
+        return false;
+    }
+    if (count == 0 && (key->flags & KEY_NOT_EMPTY))
+        loader_problem(loader, place, "found an empty array; at least one entry is expected");
+    for (size_t i = 0; i < count && !loader->problems_unsaid; i++) {
+        struct place here = {.parent = place, .index = i};
+        if (is_removal(loader, key, json_array_get(array, i)))
+            entry_remove(loader, key, &here, json_array_get(array, i));
+    }
+    for (size_t i = 0; i < count && !loader->problems_unsaid; i++) {
+        struct place here = {.parent = place, .index = i};
+        if (!is_removal(loader, key, json_array_get(array, i)))
+            entry_add(loader, key, &here, json_array_get(array, i));
+    }
+    return loader->problems->errors + loader->problems_unsaid == errors;
+}
