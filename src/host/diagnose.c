@@ -4,8 +4,6 @@
  * the order in which the kernel itself would have looked at them. */
 #include "host/subjects.h"
 
-#include "base/text.h"
-
 #include <errno.h>
 
 static void set(struct finding *finding, const char *detail, const char *remedy)
@@ -37,24 +35,33 @@ static const char *const chroot_remedy =
     "  sudo systemd-nspawn -D TREE\n"
     "  bwrap --bind TREE / --proc /proc --dev-bind /dev /dev COMMAND";
 
+/* The lines are made to be pasted into a shell by somebody with sudo, and the
+ * path is quoted for two languages there: one that needs more than plain letters
+ * is left for its owner to fill in. */
+static const char *pasteable_path(const char *program)
+{
+    for (const char *byte = program; *byte != '\0'; byte++) {
+        bool plain = (*byte >= 'a' && *byte <= 'z') || (*byte >= 'A' && *byte <= 'Z') ||
+                     (*byte >= '0' && *byte <= '9') || strchr("/._-+", *byte) != NULL;
+        if (!plain)
+            return "/PATH/TO/cloche";
+    }
+    return program[0] == '/' ? program : "/PATH/TO/cloche";
+}
+
 const char *diagnose_apparmor_remedy(struct arena *arena, const char *program)
 {
     return arena_printf(
         arena,
         "either let this one program (the better way; it must lie where only root can write):\n"
-        "  sudo tee /etc/apparmor.d/cloche <<'EOF'\n"
-        "  abi <abi/4.0>,\n"
-        "  include <tunables/global>\n"
-        "  profile cloche \"%s\" flags=(unconfined) {\n"
-        "    userns,\n"
-        "    include if exists <local/cloche>\n"
-        "  }\n"
-        "  EOF\n"
+        "  printf '%%s\\n' 'abi <abi/4.0>,' 'include <tunables/global>' \\\n"
+        "    'profile cloche \"%s\" flags=(unconfined) {' '  userns,' \\\n"
+        "    '  include if exists <local/cloche>' '}' | sudo tee /etc/apparmor.d/cloche\n"
         "  sudo apparmor_parser -r /etc/apparmor.d/cloche\n"
         "or lift the restriction for every program:\n"
         "  sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\n"
         "  echo 'kernel.apparmor_restrict_unprivileged_userns=0' | sudo tee /etc/sysctl.d/60-cloche.conf",
-        program);
+        pasteable_path(program));
 }
 
 static bool restricted_by_apparmor(const struct namespace_failure *failure)
@@ -100,7 +107,7 @@ static void diagnose_refusal(struct arena *arena, const struct namespace_failure
     else if (settings->seccomp_mode == 2)
         set(finding,
             arena_printf(arena, "refused (%s): a system-call filter is in force%s", code,
-                         settings->in_container ? ", put on by the container" : ""),
+                         settings->in_container ? " (this seems to be a container)" : ""),
             settings->in_container ? container_remedy : filter_remedy);
     else
         set(finding,
@@ -132,7 +139,7 @@ static void diagnose_powerless(struct arena *arena, const struct namespace_failu
     else if (settings->in_container || settings->seccomp_mode == 2)
         set(finding,
             arena_printf(arena, "a namespace can be made, but %s is refused (%s) by %s", what, code,
-                         settings->in_container ? "the container's security profile" : "a system-call filter"),
+                         settings->seccomp_mode == 2 ? "a system-call filter" : "the container's security profile"),
             settings->in_container ? container_remedy : filter_remedy);
     else
         set(finding,

@@ -52,6 +52,17 @@ const struct finding *examination_finding(const struct examination *examination,
     return NULL;
 }
 
+bool examine_can_enter(const struct examination *examination, struct finding *finding)
+{
+    const struct finding *namespaces = examination_finding(examination, "user-namespaces");
+
+    if (namespaces != NULL && namespaces->status == FINDING_OK)
+        return true;
+    finding->status = FINDING_MISSING;
+    finding->detail = "not examined: it needs user namespaces";
+    return false;
+}
+
 static void add_shortfall(struct examination *examination, const char *token, const char *what, const char *why)
 {
     if (examination->shortfall_count < SHORTFALLS_MAX)

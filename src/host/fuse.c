@@ -46,6 +46,8 @@ void examine_fuse(struct arena *arena, struct examination *examination)
     struct finding *finding = examination_add(examination, "fuse", "/dev/fuse",
                                               "reports of refused reads (not part of this version)", WEIGHT_OPTIONAL);
 
+    if (!examine_can_enter(examination, finding))
+        return;
     probe_run(probe_fuse, NULL, &report);
     if (probe_succeeded(&report)) {
         finding->detail = "opened and mounted in a user namespace";
@@ -55,8 +57,6 @@ void examine_fuse(struct arena *arena, struct examination *examination)
     finding->status = FINDING_MISSING;
     if (broken_off != NULL) {
         finding->detail = broken_off;
-    } else if (report.step < STEP_OPEN) {
-        finding->detail = "not examined: it needs user namespaces";
     } else if (report.errnum == ENOENT || report.errnum == ENXIO || report.errnum == ENODEV) {
         finding->detail = arena_printf(arena, "there is none (%s)", examine_errno(arena, report.errnum));
         finding->remedy = "load the module: sudo modprobe fuse\nin a container: --device /dev/fuse";

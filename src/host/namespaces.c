@@ -33,13 +33,14 @@ enum { KIND_COUNT = sizeof(kinds) / sizeof(kinds[0]) };
  * that namespace's real root. */
 static bool joining_shows_another_root(void)
 {
-    struct stat before;
-    struct stat after;
+    struct statx before;
+    struct statx after;
     FD_CLEANUP int namespace = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
 
-    if (namespace < 0 || stat("/", &before) != 0 || setns(namespace, CLONE_NEWNS) != 0 || stat("/", &after) != 0)
+    if (namespace < 0 || statx(AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID, &before) != 0 ||
+        setns(namespace, CLONE_NEWNS) != 0 || statx(AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID, &after) != 0)
         return false;
-    return before.st_dev != after.st_dev || before.st_ino != after.st_ino;
+    return before.stx_ino != after.stx_ino || before.stx_mnt_id != after.stx_mnt_id;
 }
 
 static int use_mount_calls(void)
@@ -120,8 +121,7 @@ static void set_unknown(struct finding *finding, const char *why)
     finding->detail = why;
 }
 
-/* True when a run could go on from here. */
-static bool examine_user_namespaces(struct arena *arena, struct examination *examination)
+static void examine_user_namespaces(struct arena *arena, struct examination *examination)
 {
     struct probe_report report;
     struct finding *finding = examination_add(examination, "user-namespaces", "user namespaces",
@@ -133,11 +133,11 @@ static bool examine_user_namespaces(struct arena *arena, struct examination *exa
     const char *broken_off = examine_broken_off(arena, &report);
     if (broken_off != NULL) {
         set_unknown(finding, broken_off);
-        return false;
+        return;
     }
     if (report.errnum == 0) {
         finding->detail = "made, ids mapped, file systems mounted inside";
-        return true;
+        return;
     }
     struct namespace_failure failure = {
         .step = (enum namespace_step)report.step,
@@ -147,10 +147,9 @@ static bool examine_user_namespaces(struct arena *arena, struct examination *exa
         .settings = &examination->settings,
     };
     diagnose_user_namespaces(arena, &failure, finding);
-    return false;
 }
 
-static void examine_kinds(struct arena *arena, struct examination *examination, bool possible)
+static void examine_kinds(struct arena *arena, struct examination *examination)
 {
     struct probe_report report = {0};
     struct text lacking = text_in(arena);
@@ -158,10 +157,8 @@ static void examine_kinds(struct arena *arena, struct examination *examination, 
         examination_add(examination, "namespaces", "namespaces of every kind",
                         "every run: own mounts, processes, network, IPC, host name", WEIGHT_REQUIRED);
 
-    if (!possible) {
-        set_unknown(finding, "not examined: they need user namespaces");
+    if (!examine_can_enter(examination, finding))
         return;
-    }
     probe_run(probe_kinds, NULL, &report);
     const char *broken_off = examine_broken_off(arena, &report);
     if (broken_off != NULL || report.errnum != 0) {
@@ -182,16 +179,14 @@ static void examine_kinds(struct arena *arena, struct examination *examination, 
     finding->remedy = "ENOSPC: raise user.max_KIND_namespaces (sysctl); EINVAL: use a kernel built with that kind";
 }
 
-static void examine_proc(struct arena *arena, struct examination *examination, bool possible)
+static void examine_proc(struct arena *arena, struct examination *examination)
 {
     struct probe_report report;
     struct finding *finding = examination_add(examination, "fresh-proc", "a fresh /proc",
                                               "every run: only its own processes are to be seen", WEIGHT_REQUIRED);
 
-    if (!possible) {
-        set_unknown(finding, "not examined: it needs user namespaces");
+    if (!examine_can_enter(examination, finding))
         return;
-    }
     probe_run(probe_proc, NULL, &report);
     const char *broken_off = examine_broken_off(arena, &report);
     if (broken_off != NULL)
@@ -204,8 +199,7 @@ static void examine_proc(struct arena *arena, struct examination *examination, b
 
 void examine_namespaces(struct arena *arena, struct examination *examination)
 {
-    bool possible = examine_user_namespaces(arena, examination);
-
-    examine_kinds(arena, examination, possible);
-    examine_proc(arena, examination, possible);
+    examine_user_namespaces(arena, examination);
+    examine_kinds(arena, examination);
+    examine_proc(arena, examination);
 }

@@ -195,7 +195,7 @@ static int nftables_steps(struct probe_report *report)
 {
     struct batch batch = {.length = 0};
     struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
-    struct timeval limit = {.tv_sec = 3};
+    struct timeval limit = {.tv_sec = 2};
 
     report->step = STEP_ENTER;
     int errnum = probe_enter(CLONE_NEWNET);
@@ -228,6 +228,8 @@ void examine_nftables(struct arena *arena, struct examination *examination)
         examination_add(examination, "nftables", "nf_tables with TPROXY",
                         "filtered network (not part of this version): the quick way", WEIGHT_OPTIONAL);
 
+    if (!examine_can_enter(examination, finding))
+        return;
     probe_run(probe_nftables, NULL, &report);
     if (probe_succeeded(&report)) {
         finding->detail = "a rule was made in a new network namespace";
@@ -238,7 +240,8 @@ void examine_nftables(struct arena *arena, struct examination *examination)
     if (broken_off != NULL) {
         finding->detail = broken_off;
     } else if (report.step == STEP_ENTER) {
-        finding->detail = "not examined: it needs user and network namespaces";
+        finding->detail =
+            arena_printf(arena, "not examined: no network namespace (%s)", examine_errno(arena, report.errnum));
     } else {
         finding->detail =
             arena_printf(arena, "%s refused (%s)", report.step == STEP_RULE ? "a TPROXY rule is" : "nf_tables is",

@@ -55,6 +55,8 @@ void examine_overlay(struct arena *arena, struct examination *examination)
     struct finding *finding = examination_add(examination, "overlay", "overlay file system",
                                               "private caches (copy-on-write over the host's)", WEIGHT_DEFAULT);
 
+    if (!examine_can_enter(examination, finding))
+        return;
     probe_run(probe_overlay, NULL, &report);
     if (probe_succeeded(&report)) {
         finding->detail = "mounted with userxattr and written through";
@@ -64,8 +66,6 @@ void examine_overlay(struct arena *arena, struct examination *examination)
     finding->status = FINDING_MISSING;
     if (broken_off != NULL) {
         finding->detail = broken_off;
-    } else if (report.step < STEP_MOUNT) {
-        finding->detail = "not examined: it needs user namespaces";
     } else if (report.errnum == ENODEV) {
         finding->detail = "this kernel does not offer it (ENODEV)";
         finding->remedy = "load the module: sudo modprobe overlay\n"

@@ -4,7 +4,7 @@
 
 #include "base/slice.h"
 
-enum { PROBE_LIMIT_MILLISECONDS = 5000 };
+enum { PROBE_LIMIT_MILLISECONDS = 3000 };
 
 /* What the child found. It lives in memory shared with the parent, so that
  * whatever was noted before a sudden end is not lost. */

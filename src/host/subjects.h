@@ -16,6 +16,10 @@ const char *examine_broken_off(struct arena *arena, const struct probe_report *r
 /* "EPERM (Operation not permitted)" */
 const char *examine_errno(struct arena *arena, int errnum);
 
+/* Subjects that live in a user namespace are not tried where there is none: the
+ * finding then says so, and this is false. */
+bool examine_can_enter(const struct examination *examination, struct finding *finding);
+
 void examine_kernel(struct arena *arena, struct examination *examination);
 void examine_namespaces(struct arena *arena, struct examination *examination);
 void examine_landlock(struct arena *arena, struct examination *examination);
