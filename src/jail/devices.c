@@ -5,23 +5,21 @@
 #include "jail/mounts.h"
 
 #include "base/fd.h"
+#include "policy/built_in.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { DEVICE_ATTRIBUTES = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC };
 
-static const char *const nodes[] = {"null", "zero", "full", "random", "urandom", "tty"};
-
 static const struct {
     const char *name;
     const char *target;
 } links[] = {
-    {"fd", "/proc/self/fd"},         {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"},
-    {"stderr", "/proc/self/fd/2"},   {"core", "/proc/kcore"},      {"ptmx", "pts/ptmx"},
+    {"fd", "/proc/self/fd"},       {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"},
+    {"stderr", "/proc/self/fd/2"}, {"core", "/proc/kcore"},      {"ptmx", "pts/ptmx"},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -77,10 +75,9 @@ static bool add_shared_memory(const struct plan *plan, struct prepared *prepared
 
 bool devices_prepare(const struct plan *plan, const struct step *step, struct prepared *prepared, struct error *err)
 {
-    for (size_t i = 0; i < COUNT(nodes); i++) {
-        char path[32];
-        snprintf(path, sizeof path, "/dev/%s", nodes[i]);
-        if (!add_device(plan, slice_of(path), nodes[i], prepared, err))
+    for (size_t i = 0; device_nodes[i]; i++) {
+        const char *name = device_nodes[i] + sizeof "/dev/" - 1;
+        if (!add_device(plan, slice_of(device_nodes[i]), name, prepared, err))
             return false;
     }
     for (size_t i = 0; i < COUNT(links); i++) {

@@ -16,9 +16,9 @@
 
 enum { MAP_TEXT_MAX = 16384 };
 
-bool identity_is_mapped_by_parent(void)
+bool identity_is_mapped_by_parent(uid_t user)
 {
-    return geteuid() == 0;
+    return user == 0;
 }
 
 static bool write_file(const char *path, const char *text, size_t length, struct error *err)
@@ -67,8 +67,8 @@ static bool write_identity_map(pid_t child, const char *name, struct error *err)
         uint32_t count;
         if (sscanf(line, "%" SCNu32 "%" SCNu32 "%" SCNu32, &inside, &outside, &count) != 3 || !strchr(line, '\n'))
             return error_set(err, "cannot understand %s", path);
-        int written = snprintf(lines + used, sizeof lines - used, "%" PRIu32 " %" PRIu32 " %" PRIu32 "\n", inside,
-                               inside, count);
+        int written =
+            snprintf(lines + used, sizeof lines - used, "%" PRIu32 " %" PRIu32 " %" PRIu32 "\n", inside, inside, count);
         if (written < 0 || (size_t)written >= sizeof lines - used)
             return error_set(err, "cannot copy %s: it is too long", path);
         used += (size_t)written;

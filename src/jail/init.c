@@ -39,7 +39,7 @@ static bool take_identity(const struct init *init, struct error *err)
 {
     struct order order;
 
-    if (!identity_is_mapped_by_parent())
+    if (!identity_is_mapped_by_parent(init->user))
         return identity_map_self(init->user, init->group, err);
     if (!order_receive(init->control, &order) || order.kind != ORDER_MAPPED)
         _exit(0); /* the supervisor knows why */

@@ -90,7 +90,7 @@ static bool start(const struct plan *plan, char *const *argv, const sigset_t *ma
     if (*child == 0)
         init_main(&init);
     fd_close(&control[1]);
-    if (!identity_is_mapped_by_parent())
+    if (!identity_is_mapped_by_parent(init.user))
         return true;
     if (!identity_map_child(*child, err)) {
         kill(*child, SIGKILL);

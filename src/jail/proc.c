@@ -6,46 +6,45 @@
 #include "jail/mounts.h"
 
 #include "base/fd.h"
+#include "policy/built_in.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+static const char *name_in_proc(const char *path)
+{
+    return path + sizeof "/proc/" - 1;
+}
 
-static const char *const read_only[] = {"sys", "irq", "bus", "fs", "scsi", "acpi", "driver", "sysrq-trigger"};
-
-static const char *const hidden[] = {"kcore",      "kallsyms",   "kmem",       "keys",        "kmsg",
-                                     "timer_list", "sched_debug", "kpagecount", "kpageflags", "kpagecgroup",
-                                     "vmallocinfo", "slabinfo",   "latency_stats"};
-
-bool proc_prepare(const struct plan *plan, const struct scratch *scratch, struct prepared *prepared,
-                  struct error *err)
+bool proc_prepare(const struct plan *plan, const struct scratch *scratch, struct prepared *prepared, struct error *err)
 {
     if (!mountfd_new("proc", NULL, 0, MOUNT_SAFE | MOUNT_ATTR_NOEXEC, &prepared->mount, err))
         return error_wrap(err, "this system does not let cloche have a /proc of its own (inside a container, its own "
                                "/proc must not be masked: docker needs --security-opt systempaths=unconfined)");
-    for (size_t i = 0; i < COUNT(hidden); i++) {
+    for (size_t i = 0; proc_hidden[i]; i++) {
+        const char *name = name_in_proc(proc_hidden[i]);
         int mount;
-        if (faccessat(prepared->mount, hidden[i], F_OK, AT_EACCESS) < 0 && errno == ENOENT)
+        if (faccessat(prepared->mount, name, F_OK, AT_EACCESS) < 0 && errno == ENOENT)
             continue;
         if (!mountfd_clone(scratch->mount, "hidden-file", MASK_ATTRIBUTES, &mount, err))
             return false;
-        prepared_add(plan->arena, prepared, mount, hidden[i]);
+        prepared_add(plan->arena, prepared, mount, name);
     }
     return true;
 }
 
 bool proc_protect(int proc, struct error *err)
 {
-    for (size_t i = 0; i < COUNT(read_only); i++) {
-        FD_CLEANUP int mount = open_tree(proc, read_only[i], OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+    for (size_t i = 0; proc_read_only[i]; i++) {
+        const char *name = name_in_proc(proc_read_only[i]);
+        FD_CLEANUP int mount = open_tree(proc, name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
         if (mount < 0 && errno == ENOENT)
             continue;
         if (mount < 0)
-            return error_set_errno(err, errno, "cannot copy the mount of /proc/%s", read_only[i]);
-        if (!mountfd_set(mount, MOUNT_ATTR_RDONLY, err) || !mountfd_attach_at(mount, proc, read_only[i], err))
-            return error_wrap(err, "cannot make /proc/%s read-only", read_only[i]);
+            return error_set_errno(err, errno, "cannot copy the mount of %s", proc_read_only[i]);
+        if (!mountfd_set(mount, MOUNT_ATTR_RDONLY, err) || !mountfd_attach_at(mount, proc, name, err))
+            return error_wrap(err, "cannot make %s read-only", proc_read_only[i]);
     }
     return true;
 }

@@ -16,8 +16,7 @@
 
 void supervise_signals(sigset_t *set)
 {
-    static const int passed_on[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
-                                    SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP};
+    static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP};
 
     sigemptyset(set);
     for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)

@@ -119,8 +119,9 @@ static int say_why_not(struct target *target, const char *name, const char *foun
 
     if (errnum == ENOENT || errnum == ENOTDIR) {
         if (*found)
-            error_set(err, "cannot run %s: the file is there, but the interpreter or loader it asks for is not visible "
-                           "inside the sandbox",
+            error_set(err,
+                      "cannot run %s: the file is there, but the interpreter or loader it asks for is not visible "
+                      "inside the sandbox",
                       found);
         else
             error_set(err, "cannot run %s: no such command is visible inside the sandbox%s", name,
