@@ -52,9 +52,7 @@ int slice_compare(struct slice a, struct slice b);
 /* ASCII only: what a file system or a header means by case. */
 static inline char slice_lower(char byte)
 {
-    if (byte < 'A' || byte > 'Z')
-        return byte;
-    return (char)(byte + ('a' - 'A'));
+    return byte >= 'A' && byte <= 'Z' ? (char)(byte + ('a' - 'A')) : byte;
 }
 
 bool slice_equal_ignoring_case(struct slice a, struct slice b);

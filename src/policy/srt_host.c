@@ -3,8 +3,9 @@
  * a URL parser first, so that "[127.1]" is an address and "[a.b/c]" a name. */
 #include "policy/srt_host.h"
 
+#include "policy/host.h"
+
 #include <arpa/inet.h>
-#include <stdint.h>
 
 static bool is_digit(char byte)
 {
@@ -67,16 +68,16 @@ static bool is_mapped(const uint8_t bytes[16])
  * such a host. */
 static bool canonical(struct arena *arena, struct slice text, struct slice *host)
 {
-    uint8_t bytes[16];
-
     if (is_ipv6(text)) {
-        char printed[INET6_ADDRSTRLEN];
-        if (!parse_address(AF_INET6, text, bytes))
+        struct address address = {.v6 = true};
+        char printed[46];
+        if (!parse_address(AF_INET6, text, address.bytes))
             return false; /* it has a zone, which no URL has */
-        if (is_mapped(bytes))
-            inet_ntop(AF_INET, bytes + 12, printed, sizeof(printed));
-        else
-            inet_ntop(AF_INET6, bytes, printed, sizeof(printed));
+        if (is_mapped(address.bytes)) {
+            address.v6 = false;
+            memmove(address.bytes, address.bytes + 12, 4);
+        }
+        address_print(&address, printed);
         *host = arena_slice(arena, slice_of(printed));
         return true;
     }

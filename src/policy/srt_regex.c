@@ -88,15 +88,16 @@ static bool scan_for_names(const struct pattern_text *text)
     bool in_class = false;
 
     for (size_t i = 0; i < text->count; i++) {
-        uint16_t unit = text->units[i];
+        struct pattern_text rest = {.units = text->units, .count = text->count, .at = i};
+        int unit = peek(&rest, 0);
         if (unit == '\\')
             i++;
         else if (unit == '[')
             in_class = true;
         else if (unit == ']')
             in_class = false;
-        else if (!in_class && unit == '(' && i + 3 < text->count && text->units[i + 1] == '?' &&
-                 text->units[i + 2] == '<' && text->units[i + 3] != '=' && text->units[i + 3] != '!')
+        else if (!in_class && unit == '(' && peek(&rest, 1) == '?' && peek(&rest, 2) == '<' && peek(&rest, 3) != '=' &&
+                 peek(&rest, 3) != '!')
             return true;
     }
     return false;
@@ -150,13 +151,11 @@ static bool take_quantifier(struct pattern_text *text)
     return true;
 }
 
-/* \uXXXX or \u{...}, `at` on the backslash; -1 if it is not one. */
+/* \uXXXX or \u{...}, `at` on the backslash; -1 if it is neither. */
 static int take_name_escape(struct pattern_text *text)
 {
     int value = 0;
 
-    if (peek(text, 1) != 'u')
-        return -1;
     text->at += 2;
     if (peek(text, 0) == '{') {
         for (text->at++; hex_value(peek(text, 0)) >= 0 && value <= 0x10ffff; text->at++)
@@ -190,10 +189,13 @@ static bool take_name(struct pattern_text *text, struct name *name)
             *name = (struct name){units, length};
             return true;
         }
-        if (unit == '\\')
+        if (unit == '\\' && peek(text, 1) == 'u') {
             unit = take_name_escape(text);
-        else
+            if (unit < 0)
+                return fail(text, "Invalid Unicode escape");
+        } else {
             text->at++;
+        }
         bool good = is_letter(unit) || unit == '_' || unit == '$' || unit >= 0x80 || (length > 0 && is_digit(unit));
         if (!good)
             return fail(text, "Invalid capture group name");
@@ -352,99 +354,118 @@ static bool take_class(struct pattern_text *text)
     return true;
 }
 
-enum group { CAPTURE, PLAIN, LOOKAHEAD, LOOKBEHIND };
+enum group_kind { CAPTURE, PLAIN, LOOKAHEAD, LOOKBEHIND };
 
-static bool take_group_open(struct pattern_text *text, enum group *kind)
+struct group {
+    enum group_kind kind;
+    struct name name; /* length 0: none */
+};
+
+static bool take_group_open(struct pattern_text *text, struct group *group)
 {
-    *kind = CAPTURE;
-    text->at++;
     bool named = false;
+
+    *group = (struct group){.kind = CAPTURE};
+    text->at++;
     if (peek(text, 0) == '?') {
         int unit = peek(text, 1);
         int next = peek(text, 2);
         if (unit == ':')
-            *kind = PLAIN;
+            group->kind = PLAIN;
         else if (unit == '=' || unit == '!')
-            *kind = LOOKAHEAD;
+            group->kind = LOOKAHEAD;
         else if (unit == '<' && (next == '=' || next == '!'))
-            *kind = LOOKBEHIND;
+            group->kind = LOOKBEHIND;
         else if (unit != '<')
             return fail(text, "Invalid group");
-        named = *kind == CAPTURE;
-        text->at += *kind == LOOKBEHIND ? 3 : 2;
+        named = group->kind == CAPTURE;
+        text->at += group->kind == LOOKBEHIND ? 3 : 2;
     }
-    if (*kind != CAPTURE)
+    if (group->kind != CAPTURE)
         return true;
     if (text->groups == GROUPS_MAX)
         return fail(text, "Too many captures");
     text->groups++;
-    if (!named)
+    return !named || take_name(text, &group->name);
+}
+
+/* A name counts from where its group ends. */
+static bool take_group_close(struct pattern_text *text, const struct group *group)
+{
+    text->at++;
+    if (group->name.length == 0)
         return true;
-    struct name name;
-    if (!take_name(text, &name))
-        return false;
-    if (is_named(text, name))
+    if (is_named(text, group->name))
         return fail(text, "Duplicate capture group name");
     text->names = arena_grow(text->arena, text->names, text->name_count, text->name_count + 1, &text->name_capacity,
                              sizeof(*text->names));
-    text->names[text->name_count++] = name;
+    text->names[text->name_count++] = group->name;
     return true;
+}
+
+/* One atom or mark of the pattern. `*quantifiable`: a quantifier may follow. */
+static bool take_term(struct pattern_text *text, bool *quantifiable)
+{
+    bool ordered;
+
+    *quantifiable = true;
+    switch (peek(text, 0)) {
+    case '*':
+    case '+':
+    case '?':
+        return fail(text, "Nothing to repeat");
+    case '{':
+        if (take_interval(text, &ordered))
+            return fail(text, "Nothing to repeat");
+        text->at++;
+        return true;
+    case '|':
+    case '^':
+    case '$':
+        *quantifiable = false;
+        text->at++;
+        return true;
+    case '[':
+        return take_class(text);
+    case '\\':
+        return take_escape(text, quantifiable);
+    default:
+        text->at++;
+        return true;
+    }
 }
 
 static bool parse(struct pattern_text *text)
 {
-    unsigned char *open = arena_alloc(text->arena, text->count + 1); /* enum group of each open group */
+    struct group *open = NULL;
     size_t depth = 0;
+    size_t capacity = 0;
 
     while (peek(text, 0) != END) {
-        bool atom = true;
-        bool repeatable = true;
-        bool ordered;
-        enum group kind;
+        bool quantifiable = true;
+        bool lookbehind = false;
 
-        switch (peek(text, 0)) {
-        case '(':
+        if (peek(text, 0) == '(') {
             if (depth == NESTING_MAX)
                 return fail(text, "Regular expression too large");
-            if (!take_group_open(text, &kind))
+            open = arena_grow(text->arena, open, depth, depth + 1, &capacity, sizeof(*open));
+            if (!take_group_open(text, &open[depth++]))
                 return false;
-            open[depth++] = (unsigned char)kind;
             continue;
-        case ')':
+        }
+        if (peek(text, 0) == ')') {
             if (depth == 0)
                 return fail(text, "Unmatched ')'");
-            repeatable = open[--depth] != LOOKBEHIND;
-            text->at++;
-            break;
-        case '*':
-        case '+':
-        case '?':
-            return fail(text, "Nothing to repeat");
-        case '{':
-            if (take_interval(text, &ordered))
-                return fail(text, "Nothing to repeat");
-            text->at++;
-            break;
-        case '|':
-        case '^':
-        case '$':
-            text->at++;
-            continue;
-        case '[':
-            if (!take_class(text))
+            lookbehind = open[--depth].kind == LOOKBEHIND;
+            if (!take_group_close(text, &open[depth]))
                 return false;
-            break;
-        case '\\':
-            if (!take_escape(text, &atom))
-                return false;
-            break;
-        default:
-            text->at++;
+        } else if (!take_term(text, &quantifiable)) {
+            return false;
         }
         size_t behind = text->at;
-        if (atom && !take_quantifier(text))
+        if (quantifiable && !take_quantifier(text))
             return false;
-        if (!repeatable && text->at > behind)
+        if (lookbehind && text->at > behind)
             return fail(text, "Invalid quantifier");
     }
     return depth == 0 || fail(text, "Unterminated group");

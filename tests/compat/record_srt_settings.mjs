@@ -281,8 +281,8 @@ add('mask, nothing allowed, all excluded', at('network.allowedDomains', [], cred
 add('mask, excluded host injected', credentials({ envVars: [{ ...mask, injectHosts: ['github.com', 'a.npmjs.org'] }] }, { excludeDomains: ['*.npmjs.org'] }))
 add('mask, empty list of excluded hosts', credentials({ envVars: [{ ...mask, injectHosts: ['github.com'] }] }, { excludeDomains: [] }))
 add('mask, excluded and not allowed', credentials({ files: [{ path: 'a', mode: 'mask', injectHosts: ['evil.com'] }] }, { excludeDomains: ['evil.com'] }))
-for (const allowed of [['github.com:443'], ['[::1]:443'], ['[127.1]'], ['*.github.com:22'], ['*'], ['a:b:c'], ['[::ffff:1.2.3.4]'], ['1.2.3.4']])
-  for (const host of ['github.com', 'api.github.com', '*.github.com', '::1', '127.0.0.1', '1.2.3.4'])
+for (const allowed of [['github.com:443'], ['[::1]:443'], ['[127.1]'], ['*.github.com:22'], ['*'], ['a:b:c'], ['[::ffff:1.2.3.4]'], ['1.2.3.4'], ['[::443:80]'], ['[::1.2.3.4]:5']])
+  for (const host of ['github.com', 'api.github.com', '*.github.com', '::1', '127.0.0.1', '1.2.3.4', '::443:80', '::102:304'])
     add(`inject ${host} with ${allowed}`, at('network.allowedDomains', allowed, credentials({ envVars: [{ ...mask, injectHosts: [host] }] })))
 const keys = [{ name: 'ID', mode: 'mask' }, { name: 'SECRET', mode: 'mask' }, { name: 'SESSION', mode: 'mask' }, { name: 'DENIED', mode: 'deny' },
   { name: 'PART', mode: 'mask', extract: '(x)' }, { name: 'JWT', mode: 'mask', decode: 'jwt' }]
@@ -302,7 +302,7 @@ const patterns = ['', 'x', '(x)', '(?:x)', '(?:(x))', '(?<n>x)', '(?<n>x)(?<n>y)
   '(?<n>x)\\k<', '(?<n>x)\\k<>', '(?<n>x)[\\k]', '[(?<n>x)]\\k(x)', '\\(?<n>x\\)(x)\\k', '(?=x)', '(?=(x))', '(?=(x))*', '(?!x)*(y)', '(?<=x)(y)', '(?<=x)*(y)', '(?<!x)+(y)', '(?<!x)(y)', '(?<=x){2}(y)', '(?<=x){2,1}', '(?<=x){2,', '(?<=x){a}(y)', '(?<=x)+?', '(?<=(?<=x)*)', '((?<=x))*', '(?', '(?x)', '(?>x)', '(?P<n>x)',
   '(?#x)(y)', '^*', '$*', '^(x)$', '\\b*', '\\B+', '\\b(x)', '\\d(x)', '\\p{L}(x)', '\\u{1}(x)', '\\x(x)', '\\u12(x)', '\\c(x)', '\\0(x)', '\\00(x)', '/(x)', '\\/(x)', '(x)\n', '\n(', '(\\', 'token:\\s*(\\S+)', '(?<=a(b))c', '[😀-😁](x)', '[ä-ö](x)', '[ö-ä](x)',
   '😀(x)', '(x){99999999999,1}', '(x){1,99999999999}', '(x){99999999999999999999,99999999999999999999}', '(x)|', '|(x)', '(x)||', 'a|*', '(x)|*', '(?:)*(x)', '()*', '(x)?+', '(x){1}{2}', '(x){1}?', '(x){1}??', '[[]](x)', '[]](x)', '[^](x)', '[^a](x)', '[a^](x)',
-  '\\ud83d(x)', '"(x)"', "'(x)'", '(x)\u2028', '(\t', '(?-x)', '(?<!', '(?=', '(?:', '(((((x)))))', 'a{0}(x)', 'a{0,0}(x)', 'a{1,0}(x)', 'x{2', 'x{2,', 'x{2,3', '(x){2,3}*', '((((', '))))']
+  '\\ud83d(x)', '"(x)"', "'(x)'", '(x)\u2028', '(\t', '(?-x)', '(?<!', '(?=', '(?:', '(((((x)))))', 'a{0}(x)', 'a{0,0}(x)', 'a{1,0}(x)', 'x{2', 'x{2,', 'x{2,3', '(x){2,3}*', '((((', '))))', '(?<b>x(?<b>y', '(?<b>(?<b>x))', '(?<\\u004', '(?<\\u{110000}>x)', '\\k(?<', '(x)(?<']
 for (const pattern of patterns) add(`extract ${pattern}`, credentials({ files: [{ path: 'a', mode: 'deny', extract: pattern }] }))
 
 // ---- several problems at once, in srt's order

@@ -1,0 +1,56 @@
+/* Records have a fixed head, and reports may have a text behind it; whatever is
+ * shorter than its head is taken for the end of the conversation. */
+#include "jail/control.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+bool order_send(int socket, enum order_kind kind, int value)
+{
+    struct order order = {kind, value};
+
+    return send(socket, &order, sizeof order, MSG_NOSIGNAL) == (ssize_t)sizeof order;
+}
+
+static ssize_t receive(int socket, void *record, size_t size)
+{
+    ssize_t received;
+
+    do
+        received = recv(socket, record, size, 0);
+    while (received < 0 && errno == EINTR);
+    return received;
+}
+
+bool order_receive(int socket, struct order *order)
+{
+    return receive(socket, order, sizeof *order) == (ssize_t)sizeof *order;
+}
+
+bool report_send(int socket, enum report_kind kind, int value, const char *text)
+{
+    struct report head;
+    struct iovec parts[] = {
+        {&head, offsetof(struct report, error)},
+        {(void *)(uintptr_t)text, strlen(text)},
+    };
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+
+    head.kind = kind;
+    head.value = value;
+    return sendmsg(socket, &message, MSG_NOSIGNAL) >= (ssize_t)offsetof(struct report, error);
+}
+
+bool report_receive(int socket, struct report *report)
+{
+    ssize_t received = receive(socket, report, sizeof *report - 1);
+
+    if (received < (ssize_t)offsetof(struct report, error))
+        return false;
+    ((char *)report)[received] = '\0';
+    return true;
+}

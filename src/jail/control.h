@@ -1,0 +1,39 @@
+/* What the supervisor and pid 1 say to each other, over a SOCK_SEQPACKET pair:
+ * one small record per message. */
+#ifndef CLOCHE_JAIL_CONTROL_H
+#define CLOCHE_JAIL_CONTROL_H
+
+#include "base/error.h"
+
+/* Supervisor to pid 1. */
+enum order_kind {
+    ORDER_MAPPED, /* the id maps are written */
+    ORDER_SIGNAL  /* send `value` to the command */
+};
+
+struct order {
+    enum order_kind kind;
+    int value;
+};
+
+/* Pid 1 to supervisor. */
+enum report_kind {
+    REPORT_REFUSED,    /* could not be set up: `error` */
+    REPORT_NO_COMMAND, /* 126 or 127 in `value`, `error` */
+    REPORT_STOPPED,    /* the command was stopped by signal `value` */
+    REPORT_ENDED       /* wait status in `value` */
+};
+
+struct report {
+    enum report_kind kind;
+    int value;
+    struct error error;
+};
+
+/* All of these are false when the other side is gone. */
+bool order_send(int socket, enum order_kind kind, int value);
+bool order_receive(int socket, struct order *order);
+bool report_send(int socket, enum report_kind kind, int value, const char *text);
+bool report_receive(int socket, struct report *report);
+
+#endif

@@ -1,0 +1,98 @@
+/* /dev with what programs expect and nothing that reaches hardware (attack 23).
+ * An unprivileged user cannot make device nodes, so the host's own are bound,
+ * read-only: a capless root must not be able to change the mode of the host's
+ * /dev/null. Writing to a device needs no writable mount. */
+#include "jail/mounts.h"
+
+#include "base/fd.h"
+#include "policy/built_in.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { DEVICE_ATTRIBUTES = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC };
+
+static const struct {
+    const char *name;
+    const char *target;
+} links[] = {
+    {"fd", "/proc/self/fd"},       {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"},
+    {"stderr", "/proc/self/fd/2"}, {"core", "/proc/kcore"},      {"ptmx", "pts/ptmx"},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* Binds the host's `path` at `name` of the new /dev, where a file or directory
+ * is made to hold it. */
+static bool add_device(const struct plan *plan, struct slice path, const char *name, struct prepared *prepared,
+                       struct error *err)
+{
+    FD_CLEANUP int place = -1;
+    struct stat status;
+    int mount;
+
+    if (!mountfd_place(path, &place, err))
+        return false;
+    if (fstat(place, &status) < 0)
+        return error_set_errno(err, errno, "cannot inspect %.*s", (int)path.len, path.ptr);
+
+    int made = S_ISDIR(status.st_mode) ? mkdirat(prepared->mount, name, 0755)
+                                       : mknodat(prepared->mount, name, S_IFREG | 0444, 0);
+    if (made < 0 && errno != EEXIST)
+        return error_set_errno(err, errno, "cannot make %s in the new /dev", name);
+    if (!mountfd_clone(place, "", DEVICE_ATTRIBUTES, &mount, err))
+        return false;
+    prepared_add(plan->arena, prepared, mount, name);
+    return true;
+}
+
+static bool add_terminals(const struct plan *plan, struct prepared *prepared, struct error *err)
+{
+    static const struct mount_option options[] = {{"newinstance", NULL}, {"ptmxmode", "0666"}, {"mode", "0620"}};
+    int mount;
+
+    if (mkdirat(prepared->mount, "pts", 0755) < 0)
+        return error_set_errno(err, errno, "cannot make /dev/pts");
+    if (!mountfd_new("devpts", options, COUNT(options), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, &mount, err))
+        return false;
+    prepared_add(plan->arena, prepared, mount, "pts");
+    return true;
+}
+
+static bool add_shared_memory(const struct plan *plan, struct prepared *prepared, struct error *err)
+{
+    int mount;
+
+    if (mkdirat(prepared->mount, "shm", 0755) < 0)
+        return error_set_errno(err, errno, "cannot make /dev/shm");
+    if (!mountfd_new_tmpfs(01777, &mount, err))
+        return false;
+    prepared_add(plan->arena, prepared, mount, "shm");
+    return true;
+}
+
+bool devices_prepare(const struct plan *plan, const struct step *step, struct prepared *prepared, struct error *err)
+{
+    for (size_t i = 0; device_nodes[i]; i++) {
+        const char *name = device_nodes[i] + sizeof "/dev/" - 1;
+        if (!add_device(plan, slice_of(device_nodes[i]), name, prepared, err))
+            return false;
+    }
+    for (size_t i = 0; i < COUNT(links); i++) {
+        if (symlinkat(links[i].target, prepared->mount, links[i].name) < 0)
+            return error_set_errno(err, errno, "cannot make the link /dev/%s", links[i].name);
+    }
+    if (!add_terminals(plan, prepared, err) || !add_shared_memory(plan, prepared, err))
+        return false;
+    for (size_t i = 0; i < step->entry_count; i++) {
+        const struct entry *entry = &step->entries[i];
+        if (entry->kind != ENTRY_DEVICE)
+            continue;
+        struct slice name = arena_slice(plan->arena, slice_from(entry->path, step->path.len + 1));
+        if (!add_device(plan, entry->path, name.ptr, prepared, err))
+            return false;
+    }
+    return mountfd_set(prepared->mount, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC, err);
+}

@@ -1,0 +1,83 @@
+/* Loads one of the filters compiled at build time. The policy's own
+ * seccomp.allow and seccomp.deny are a few comparisons put between the head of
+ * the filter and the rest, the denied ones first. */
+#include "jail/filter.h"
+
+#include "jail/filters.h"
+
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <seccomp.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Far below the kernel's own limit of 4096 instructions. */
+enum { NAMES_MAX = 400 };
+
+static size_t choose(const struct plan *plan)
+{
+    size_t number = 0;
+
+    if (plan->nested_user_namespaces)
+        number |= FILTER_NESTED;
+    if (plan->policy->seccomp.block_unix_sockets)
+        number |= FILTER_NO_UNIX;
+    if (plan->policy->network.allow_all_unix_sockets)
+        number |= FILTER_UNIX_DATAGRAM;
+    return number;
+}
+
+static bool add_names(const struct name_rules *names, uint32_t action, struct sock_filter *program, size_t *length,
+                      struct error *err)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        struct slice text = names->items[i].text;
+        char name[64];
+
+        if (text.len >= sizeof name)
+            return error_set(err, "%s: no system call has so long a name", names->items[i].origin.path);
+        memcpy(name, text.ptr, text.len);
+        name[text.len] = '\0';
+        int number = seccomp_syscall_resolve_name(name);
+        if (number < 0)
+            return error_set(err, "%s: this machine has no system call called \"%s\"", names->items[i].origin.path,
+                             name);
+        program[(*length)++] = (struct sock_filter){BPF_JMP | BPF_JEQ | BPF_K, 0, 1, (uint32_t)number};
+        program[(*length)++] = (struct sock_filter){BPF_RET | BPF_K, 0, 0, action};
+    }
+    return true;
+}
+
+static bool load(const struct sock_filter *program, size_t length, struct error *err)
+{
+    struct sock_fprog loaded = {.len = (unsigned short)length, .filter = (struct sock_filter *)(uintptr_t)program};
+
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &loaded) < 0)
+        return error_set_errno(err, errno, "cannot load the system-call filter");
+    return true;
+}
+
+bool filter_apply(const struct plan *plan, struct error *err)
+{
+    const struct compiled_filter *base = &compiled_filters[choose(plan)];
+    const struct name_rules *denied = &plan->policy->seccomp.deny;
+    const struct name_rules *allowed = &plan->policy->seccomp.allow;
+
+    if (!plan->filter_enabled)
+        return true;
+    if (denied->count == 0 && allowed->count == 0)
+        return load(base->program, base->length, err);
+    if (denied->count > NAMES_MAX || allowed->count > NAMES_MAX)
+        return error_set(err, "seccomp.allow and seccomp.deny may name %d system calls each", NAMES_MAX);
+
+    size_t room = base->length + 2 * (denied->count + allowed->count);
+    struct sock_filter *program = arena_alloc(plan->arena, room * sizeof *program);
+    size_t length = base->head_length;
+    memcpy(program, base->program, length * sizeof *program);
+    if (!add_names(denied, SECCOMP_RET_ERRNO | EPERM, program, &length, err) ||
+        !add_names(allowed, SECCOMP_RET_ALLOW, program, &length, err))
+        return false;
+    size_t rest = base->length - base->head_length;
+    memcpy(program + length, base->program + base->head_length, rest * sizeof *program);
+    return load(program, length + rest, err);
+}

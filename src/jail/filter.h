@@ -1,0 +1,12 @@
+/* The system-call filter. Compiled when cloche is built (tools/compile-filter.c),
+ * loaded here. */
+#ifndef CLOCHE_JAIL_FILTER_H
+#define CLOCHE_JAIL_FILTER_H
+
+#include "base/error.h"
+#include "plan/plan.h"
+
+/* Holds for the calling process and all it will start. Needs no_new_privs. */
+bool filter_apply(const struct plan *plan, struct error *err);
+
+#endif

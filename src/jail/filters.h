@@ -1,0 +1,24 @@
+/* The filters that tools/compile-filter.c makes when cloche is built. */
+#ifndef CLOCHE_JAIL_FILTERS_H
+#define CLOCHE_JAIL_FILTERS_H
+
+#include <linux/filter.h>
+#include <stddef.h>
+
+/* The number of a filter: which liberties it has. */
+enum {
+    FILTER_NESTED = 1,        /* namespaces and mounts may be made */
+    FILTER_NO_UNIX = 2,       /* no unix sockets but pairs */
+    FILTER_UNIX_DATAGRAM = 4, /* unix datagrams too */
+    FILTER_COUNT = 8
+};
+
+struct compiled_filter {
+    const struct sock_filter *program;
+    size_t length;
+    size_t head_length; /* after so many instructions the architecture is checked and the call's number loaded */
+};
+
+extern const struct compiled_filter compiled_filters[FILTER_COUNT];
+
+#endif

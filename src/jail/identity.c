@@ -1,0 +1,83 @@
+/* Ids inside are the ids outside: files keep their owners, and nobody becomes
+ * root by entering. An ordinary user may map himself alone, and only after
+ * giving up setgroups(2) (else a group that is denied a file could be dropped).
+ * Root maps every id he has, so that files of others do not all turn into
+ * nobody's. */
+#include "jail/identity.h"
+
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAP_TEXT_MAX = 16384 };
+
+bool identity_is_mapped_by_parent(uid_t user)
+{
+    return user == 0;
+}
+
+static bool write_file(const char *path, const char *text, size_t length, struct error *err)
+{
+    FD_CLEANUP int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+    if (fd < 0 || write(fd, text, length) != (ssize_t)length)
+        return error_set_errno(err, errno,
+                               "cannot write %s, so that the sandbox has no user of its own (is this system "
+                               "restricting user namespaces? `cloche doctor` tells how to allow them)",
+                               path);
+    return true;
+}
+
+static bool write_own_map(const char *path, unsigned id, struct error *err)
+{
+    char line[64];
+    int length = snprintf(line, sizeof line, "%u %u 1\n", id, id);
+
+    return write_file(path, line, (size_t)length, err);
+}
+
+bool identity_map_self(uid_t user, gid_t group, struct error *err)
+{
+    return write_file("/proc/self/setgroups", "deny", 4, err) && write_own_map("/proc/self/uid_map", user, err) &&
+           write_own_map("/proc/self/gid_map", group, err);
+}
+
+static bool write_identity_map(pid_t child, const char *name, struct error *err)
+{
+    char path[64];
+    char map[MAP_TEXT_MAX];
+    char lines[MAP_TEXT_MAX];
+    size_t used = 0;
+
+    snprintf(path, sizeof path, "/proc/self/%s", name);
+    FD_CLEANUP int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read(fd, map, sizeof map - 1);
+    if (length < 0)
+        return error_set_errno(err, errno, "cannot read %s", path);
+    map[length] = '\0';
+
+    for (const char *line = map; *line; line = strchr(line, '\n') + 1) {
+        uint32_t inside;
+        uint32_t outside;
+        uint32_t count;
+        if (sscanf(line, "%" SCNu32 "%" SCNu32 "%" SCNu32, &inside, &outside, &count) != 3 || !strchr(line, '\n'))
+            return error_set(err, "cannot understand %s", path);
+        int written =
+            snprintf(lines + used, sizeof lines - used, "%" PRIu32 " %" PRIu32 " %" PRIu32 "\n", inside, inside, count);
+        if (written < 0 || (size_t)written >= sizeof lines - used)
+            return error_set(err, "cannot copy %s: it is too long", path);
+        used += (size_t)written;
+    }
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)child, name);
+    return write_file(path, lines, used, err);
+}
+
+bool identity_map_child(pid_t child, struct error *err)
+{
+    return write_identity_map(child, "uid_map", err) && write_identity_map(child, "gid_map", err);
+}

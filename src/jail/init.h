@@ -1,0 +1,17 @@
+/* Pid 1 of the sandbox. */
+#ifndef CLOCHE_JAIL_INIT_H
+#define CLOCHE_JAIL_INIT_H
+
+#include "jail/target.h"
+
+struct init {
+    struct target target;
+    int control; /* the socket to the supervisor */
+    uid_t user;
+    gid_t group;
+};
+
+/* Sets the sandbox up, runs the command in it and reports. Never returns. */
+_Noreturn void init_main(struct init *init);
+
+#endif

@@ -1,0 +1,142 @@
+/* The supervisor's side of a run: makes pid 1, waits for what it reports, and
+ * waits for its end, so that nothing of a run is left when jail_run returns. */
+#include "jail/jail.h"
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "jail/identity.h"
+#include "jail/init.h"
+#include "jail/spawn.h"
+#include "jail/supervise.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A descriptor of ours must never land where the command expects its own. */
+static bool fill_standard_descriptors(struct error *err)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+            return error_set_errno(err, errno, "cannot open /dev/null");
+    }
+    return true;
+}
+
+static bool can_be_carried_out(const struct plan *plan, struct error *err)
+{
+    if (getauxval(AT_SECURE))
+        return error_set(err, "cloche must not be installed set-user-id: it needs no privilege. Take the bit away");
+    if (plan->network != NETWORK_NONE && plan->network != NETWORK_HOST)
+        return error_set(err, "network mode \"filtered\" is not enforced yet; use \"none\" or \"host\"");
+    return true;
+}
+
+static void wait_for_end(pid_t init)
+{
+    while (waitpid(init, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+static int status_of(int wait_status)
+{
+    if (WIFSIGNALED(wait_status))
+        return JAIL_STATUS_SIGNAL + WTERMSIG(wait_status);
+    return WEXITSTATUS(wait_status);
+}
+
+static bool conclude(const struct plan *plan, bool reported, bool timed_out, const struct report *report, int *status,
+                     struct error *err)
+{
+    if (!reported) {
+        *status = JAIL_STATUS_SIGNAL + SIGKILL;
+        if (timed_out)
+            log_error("killed after %llu seconds, the limit (limits.wallSeconds, --timeout)",
+                      (unsigned long long)plan->wall_seconds);
+        else
+            log_error("the sandbox was killed from outside, and the command with it");
+        return true;
+    }
+    switch (report->kind) {
+    case REPORT_NO_COMMAND:
+        log_error("%s", report->error.text);
+        *status = report->value;
+        return true;
+    case REPORT_ENDED:
+        *status = status_of(report->value);
+        return true;
+    default:
+        *err = report->error;
+        return false;
+    }
+}
+
+static bool start(const struct plan *plan, char *const *argv, const sigset_t *mask, int control[2], pid_t *child,
+                  struct error *err)
+{
+    struct init init = {
+        .target = {.plan = plan, .argv = argv, .signal_mask = *mask},
+        .control = control[1],
+        .user = geteuid(),
+        .group = getegid(),
+    };
+
+    if (!spawn_namespaces(plan->network == NETWORK_NONE, child, err))
+        return false;
+    if (*child == 0)
+        init_main(&init);
+    fd_close(&control[1]);
+    if (!identity_is_mapped_by_parent(init.user))
+        return true;
+    if (!identity_map_child(*child, err)) {
+        kill(*child, SIGKILL);
+        wait_for_end(*child);
+        return false;
+    }
+    order_send(control[0], ORDER_MAPPED, 0);
+    return true;
+}
+
+static bool run(const struct plan *plan, char *const *argv, const sigset_t *mask, int signals, int *status,
+                struct error *err)
+{
+    int control[2];
+    struct supervised supervised = {.plan = plan, .signals = signals};
+    struct report report;
+    bool timed_out;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
+        return error_set_errno(err, errno, "cannot make a socket");
+    bool started = start(plan, argv, mask, control, &supervised.init, err);
+    if (started) {
+        supervised.control = control[0];
+        bool reported = supervise(&supervised, &report, &timed_out);
+        started = conclude(plan, reported, timed_out, &report, status, err);
+        wait_for_end(supervised.init);
+    }
+    fd_close(&control[0]);
+    fd_close(&control[1]);
+    return started;
+}
+
+bool jail_run(const struct plan *plan, char *const *argv, int *status, struct error *err)
+{
+    FD_CLEANUP int signals = -1;
+    sigset_t passed_on;
+    sigset_t before;
+
+    if (!can_be_carried_out(plan, err) || !fill_standard_descriptors(err))
+        return false;
+    supervise_signals(&passed_on);
+    if (sigprocmask(SIG_BLOCK, &passed_on, &before) < 0)
+        return error_set_errno(err, errno, "cannot hold signals back");
+    signals = signalfd(-1, &passed_on, SFD_CLOEXEC);
+    bool done = signals < 0 ? error_set_errno(err, errno, "cannot watch for signals")
+                            : run(plan, argv, &before, signals, status, err);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return done;
+}

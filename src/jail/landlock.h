@@ -1,0 +1,12 @@
+/* The second lock: what the mounts hold, held once more by Landlock. */
+#ifndef CLOCHE_JAIL_LANDLOCK_H
+#define CLOCHE_JAIL_LANDLOCK_H
+
+#include "base/error.h"
+#include "plan/plan.h"
+
+/* Holds for the calling process and all it will start. Needs no_new_privs. A
+ * kernel without Landlock is no error: the first lock holds everything. */
+bool landlock_apply(const struct plan *plan, struct error *err);
+
+#endif

@@ -1,0 +1,47 @@
+/* The plan's steps, as mounts. Private to this room; runs in the child. */
+#ifndef CLOCHE_JAIL_MOUNTS_H
+#define CLOCHE_JAIL_MOUNTS_H
+
+#include "base/error.h"
+#include "jail/mountfd.h"
+#include "plan/plan.h"
+
+/* A mount that goes inside the one a step made: /dev/null in /dev. */
+struct part {
+    int mount;
+    const char *name;
+};
+
+/* A step's mount, made before anything changed and not attached yet. */
+struct prepared {
+    int mount;
+    struct part *parts;
+    size_t part_count;
+    size_t part_capacity;
+};
+
+/* A tmpfs that exists only while mounts are made: it holds the one hidden file,
+ * the one empty file and the one hidden directory that all masks show, and the
+ * upper layers of overlays. */
+struct scratch {
+    int mount;
+};
+
+enum { MASK_ATTRIBUTES = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
+
+/* Leaves descriptors open: the caller closes everything it does not know. */
+bool mounts_apply(const struct plan *plan, struct error *err);
+
+/* How many descriptors that takes at once. */
+size_t mounts_descriptors(const struct plan *plan);
+
+void prepared_add(struct arena *arena, struct prepared *prepared, int mount, const char *name);
+
+/* devices.c, proc.c, overlay.c */
+bool devices_prepare(const struct plan *plan, const struct step *step, struct prepared *prepared, struct error *err);
+bool proc_prepare(const struct plan *plan, const struct scratch *scratch, struct prepared *prepared, struct error *err);
+bool proc_protect(int proc, struct error *err);
+bool overlay_prepare(const struct step *step, size_t number, const struct scratch *scratch, struct prepared *prepared,
+                     struct error *err);
+
+#endif

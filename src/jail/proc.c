@@ -1,0 +1,50 @@
+/* A fresh /proc of the new pid namespace, which shows no process of the host.
+ * Its system-wide half is the host's all the same, and checks the user id, not
+ * capabilities: a root without any capability could write core_pattern and have
+ * the host run a program (attack 104). So that half becomes read-only, and what
+ * only tells secrets of the kernel is hidden. */
+#include "jail/mounts.h"
+
+#include "base/fd.h"
+#include "policy/built_in.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+static const char *name_in_proc(const char *path)
+{
+    return path + sizeof "/proc/" - 1;
+}
+
+bool proc_prepare(const struct plan *plan, const struct scratch *scratch, struct prepared *prepared, struct error *err)
+{
+    if (!mountfd_new("proc", NULL, 0, MOUNT_SAFE | MOUNT_ATTR_NOEXEC, &prepared->mount, err))
+        return error_wrap(err, "this system does not let cloche have a /proc of its own (inside a container, its own "
+                               "/proc must not be masked: docker needs --security-opt systempaths=unconfined)");
+    for (size_t i = 0; proc_hidden[i]; i++) {
+        const char *name = name_in_proc(proc_hidden[i]);
+        int mount;
+        if (faccessat(prepared->mount, name, F_OK, AT_EACCESS) < 0 && errno == ENOENT)
+            continue;
+        if (!mountfd_clone(scratch->mount, "hidden-file", MASK_ATTRIBUTES, &mount, err))
+            return false;
+        prepared_add(plan->arena, prepared, mount, name);
+    }
+    return true;
+}
+
+bool proc_protect(int proc, struct error *err)
+{
+    for (size_t i = 0; proc_read_only[i]; i++) {
+        const char *name = name_in_proc(proc_read_only[i]);
+        FD_CLEANUP int mount = open_tree(proc, name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+        if (mount < 0 && errno == ENOENT)
+            continue;
+        if (mount < 0)
+            return error_set_errno(err, errno, "cannot copy the mount of %s", proc_read_only[i]);
+        if (!mountfd_set(mount, MOUNT_ATTR_RDONLY, err) || !mountfd_attach_at(mount, proc, name, err))
+            return error_wrap(err, "cannot make %s read-only", proc_read_only[i]);
+    }
+    return true;
+}

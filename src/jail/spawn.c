@@ -1,0 +1,60 @@
+/* One clone3 call makes all namespaces at once; there is no second program and
+ * no re-exec. */
+#include "jail/spawn.h"
+
+#include "base/fd.h"
+
+#include <errno.h>
+#include <linux/sched.h>
+#include <net/if.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const char *explain(int errnum)
+{
+    switch (errnum) {
+    case EPERM:
+        return " This system forbids user namespaces to you: a sysctl (kernel.unprivileged_userns_clone, "
+               "kernel.apparmor_restrict_unprivileged_userns), a container's filter, or a chroot.";
+    case ENOSPC:
+    case EUSERS:
+        return " The limit user.max_user_namespaces (or one of its kin) is reached or 0.";
+    case ENOSYS:
+        return " The kernel is too old, or a container's filter refuses clone3.";
+    default:
+        return "";
+    }
+}
+
+bool spawn_namespaces(bool own_network, pid_t *child, struct error *err)
+{
+    struct clone_args args = {
+        .flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP |
+                 (own_network ? CLONE_NEWNET : 0U),
+        .exit_signal = SIGCHLD,
+    };
+    long result = syscall(SYS_clone3, &args, sizeof args);
+
+    if (result < 0) {
+        int errnum = errno;
+        return error_set(err, "cannot make the sandbox's namespaces: %s.%s `cloche doctor` tells what is missing",
+                         strerror(errnum), explain(errnum));
+    }
+    *child = (pid_t)result;
+    return true;
+}
+
+bool loopback_up(struct error *err)
+{
+    FD_CLEANUP int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP};
+
+    if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request) < 0)
+        return error_set_errno(err, errno, "cannot bring up the sandbox's own loopback interface");
+    return true;
+}

@@ -1,0 +1,16 @@
+/* Pid 1 of a new set of namespaces. */
+#ifndef CLOCHE_JAIL_SPAWN_H
+#define CLOCHE_JAIL_SPAWN_H
+
+#include "base/error.h"
+
+#include <sys/types.h>
+
+/* As fork: 0 in the child, which is pid 1 in user, mount, pid, ipc, uts and
+ * cgroup namespaces of its own, and a network namespace if `own_network`. */
+bool spawn_namespaces(bool own_network, pid_t *child, struct error *err);
+
+/* In the child. */
+bool loopback_up(struct error *err);
+
+#endif

@@ -1,0 +1,25 @@
+/* The supervisor's wait. Private to this room. */
+#ifndef CLOCHE_JAIL_SUPERVISE_H
+#define CLOCHE_JAIL_SUPERVISE_H
+
+#include "jail/control.h"
+#include "plan/plan.h"
+
+#include <signal.h>
+#include <sys/types.h>
+
+/* The signals that reach the command when they are sent to cloche. */
+void supervise_signals(sigset_t *set);
+
+struct supervised {
+    const struct plan *plan;
+    pid_t init;
+    int control;
+    int signals; /* signalfd over supervise_signals() */
+};
+
+/* Waits for the last report. False if there was none: pid 1 is gone, because it
+ * was killed or because the time was up (then `*timed_out`). */
+bool supervise(const struct supervised *run, struct report *report, bool *timed_out);
+
+#endif

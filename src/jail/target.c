@@ -1,0 +1,194 @@
+/* Runs between vfork and execve: the parent (pid 1) waits, and shares its memory
+ * with us, so the reason of a failure is simply written where it can read it.
+ * Credentials, signals, descriptors, limits and the working directory are this
+ * process's own.
+ *
+ * The order matters: descriptors go first, privileges before anything the
+ * command's user must be allowed to do himself (entering the working
+ * directory), the filter last. */
+#include "jail/target.h"
+
+#include "base/fd.h"
+#include "jail/capabilities.h"
+#include "jail/filter.h"
+#include "jail/jail.h"
+#include "jail/landlock.h"
+#include "jail/limits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { STATUS_REFUSED = 125, ARGUMENTS_MAX = 4096 };
+
+static bool enter_directory(struct slice path, struct error *err)
+{
+    char name[4096];
+    struct open_how how = {
+        .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+        .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+    };
+
+    if (path.len >= sizeof name)
+        return error_set(err, "the path of the working directory is too long");
+    memcpy(name, path.ptr, path.len);
+    name[path.len] = '\0';
+    FD_CLEANUP int fd = (int)syscall(SYS_openat2, AT_FDCWD, name, &how, sizeof how);
+    if (fd < 0 || fchdir(fd) < 0)
+        return error_set_errno(err, errno,
+                               "cannot enter the working directory %s inside the sandbox (the policy hides it? allow "
+                               "it with --allow-read, or start from another directory)",
+                               name);
+    return true;
+}
+
+/* A text file without a "#!" line is a shell script, as execvp(3) has it. */
+static void execute_script(const char *path, const struct target *target)
+{
+    const char *arguments[ARGUMENTS_MAX];
+    size_t count = 0;
+
+    arguments[count++] = "/bin/sh";
+    arguments[count++] = path;
+    for (size_t i = 1; target->argv[0] && target->argv[i]; i++) {
+        if (count + 1 == ARGUMENTS_MAX) {
+            errno = E2BIG;
+            return;
+        }
+        arguments[count++] = target->argv[i];
+    }
+    arguments[count] = NULL;
+    execve(arguments[0], (char *const *)arguments, target->plan->environment);
+}
+
+static void execute_path(const char *path, const struct target *target)
+{
+    execve(path, target->argv, target->plan->environment);
+    if (errno == ENOEXEC)
+        execute_script(path, target);
+}
+
+static const char *search_path(char *const *environment)
+{
+    for (size_t i = 0; environment && environment[i]; i++) {
+        if (strncmp(environment[i], "PATH=", 5) == 0)
+            return environment[i] + 5;
+    }
+    return "/usr/local/bin:/usr/bin:/bin";
+}
+
+/* Tries every directory; a file that was there but could not be executed decides
+ * the error. */
+static int execute_searched(const char *name, const struct target *target, char found[4096])
+{
+    struct slice rest = slice_of(search_path(target->plan->environment));
+    int worst = ENOENT;
+
+    for (;;) {
+        struct slice directory = {rest.ptr, slice_find(rest, ':')};
+        size_t name_length = strlen(name);
+        char path[4096];
+
+        if (directory.len + name_length + 2 <= sizeof path) {
+            memcpy(path, directory.ptr, directory.len);
+            /* An empty entry is the working directory. */
+            size_t length = directory.len;
+            if (length)
+                path[length++] = '/';
+            memcpy(path + length, name, name_length + 1);
+            execute_path(path, target);
+            if (errno != ENOENT && errno != ENOTDIR) {
+                worst = errno;
+                memcpy(found, path, sizeof path);
+            } else if (faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) == 0) {
+                memcpy(found, path, sizeof path);
+            }
+        }
+        if (directory.len == rest.len)
+            return worst;
+        rest = slice_from(rest, directory.len + 1);
+    }
+}
+
+static int say_why_not(struct target *target, const char *name, const char *found, int errnum)
+{
+    struct error *err = &target->error;
+
+    if (errnum == ENOENT || errnum == ENOTDIR) {
+        if (*found)
+            error_set(err,
+                      "cannot run %s: the file is there, but the interpreter or loader it asks for is not visible "
+                      "inside the sandbox",
+                      found);
+        else
+            error_set(err, "cannot run %s: no such command is visible inside the sandbox%s", name,
+                      strchr(name, '/') ? "" : " (looked in PATH)");
+        return JAIL_STATUS_NOT_FOUND;
+    }
+    error_set_errno(err, errnum, "cannot run %s", *found ? found : name);
+    return JAIL_STATUS_NOT_EXECUTABLE;
+}
+
+static int execute(struct target *target)
+{
+    const char *name = target->argv[0];
+    char found[4096] = "";
+    int errnum;
+
+    if (!name || !*name) {
+        error_set(&target->error, "there is no command to run");
+        return JAIL_STATUS_NOT_FOUND;
+    }
+    if (strchr(name, '/')) {
+        execute_path(name, target);
+        errnum = errno;
+        if (errnum == ENOENT && strlen(name) < sizeof found && faccessat(AT_FDCWD, name, F_OK, AT_EACCESS) == 0)
+            strcpy(found, name);
+    } else {
+        errnum = execute_searched(name, target, found);
+    }
+    return say_why_not(target, name, found, errnum);
+}
+
+static bool give_up_privileges(const struct target *target, struct error *err)
+{
+    const struct plan *plan = target->plan;
+
+    return limits_apply(plan, &target->open_files, err) && capabilities_drop(err) &&
+           enter_directory(plan->working_directory, err) && landlock_apply(plan, err) && filter_apply(plan, err);
+}
+
+static _Noreturn void become(struct target *target)
+{
+    umask(target->umask);
+    if (close_range(3, ~0U, 0) < 0) {
+        error_set_errno(&target->error, errno, "cannot close descriptors");
+        target->status = STATUS_REFUSED;
+        _exit(1);
+    }
+    if (!give_up_privileges(target, &target->error)) {
+        target->status = STATUS_REFUSED;
+        _exit(1);
+    }
+    sigaction(SIGCHLD, &target->child_action, NULL);
+    sigprocmask(SIG_SETMASK, &target->signal_mask, NULL);
+    target->status = 0;
+    int status = execute(target);
+    target->status = status;
+    _exit(1);
+}
+
+bool target_start(struct target *target, pid_t *pid, struct error *err)
+{
+    pid_t child = vfork();
+
+    if (child == 0)
+        become(target);
+    if (child < 0)
+        return error_set_errno(err, errno, "cannot make a process for the command");
+    *pid = child;
+    return true;
+}

@@ -1,0 +1,31 @@
+/* The command itself, from its birth to execve. */
+#ifndef CLOCHE_JAIL_TARGET_H
+#define CLOCHE_JAIL_TARGET_H
+
+#include "base/error.h"
+#include "plan/plan.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+struct target {
+    const struct plan *plan;
+    char *const *argv;
+
+    /* What cloche itself was started with, and the command should be too. */
+    sigset_t signal_mask;
+    struct sigaction child_action;
+    mode_t umask;
+    struct rlimit open_files;
+
+    /* Why it was not executed: 125, 126 or 127; 0 if it was. */
+    int status;
+    struct error error;
+};
+
+/* False if there is no process; `target->status` tells whether it got as far as
+ * the command. */
+bool target_start(struct target *target, pid_t *pid, struct error *err);
+
+#endif

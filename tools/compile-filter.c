@@ -1,0 +1,367 @@
+/* Compiles the system-call filters into C arrays, when cloche is built: doing it
+ * at each launch would cost more than loading them.
+ *
+ * What is refused whatever its arguments is given to libseccomp, which makes a
+ * search tree of it. Before that tree stands a part written here, for what
+ * libseccomp cannot say: other architectures are refused before any number is
+ * compared (attack 62), numbers nobody has judged do not exist (13; the x32 bit
+ * makes a number such, 63), and arguments are compared in the lower word only,
+ * because that is all the kernel reads of them (58, 64).
+ *
+ * usage: compile-filter ARCHITECTURE > filters.c */
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { PROGRAM_MAX = 4096 };
+
+/* Bits of the number of a variant; jail/filter.c counts the same way. */
+enum { VARIANT_NESTED = 1, VARIANT_NO_UNIX = 2, VARIANT_UNIX_DATAGRAM = 4, VARIANTS = 8 };
+
+/* The newest call that was judged, of Linux 6.18 (file_setattr). From 424 on,
+ * numbers are the same on every architecture. */
+enum { NEWEST_CALL = 469 };
+
+/* Newer than the oldest libseccomp we build with. */
+enum { CALL_LSM_SET_SELF_ATTR = 460, CALL_OPEN_TREE_ATTR = 467 };
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define ARGUMENT(number) (offsetof(struct seccomp_data, args) + sizeof(uint64_t) * (number))
+
+static const char *const refused[] = {
+    /* kernel surface that no build needs (66) */
+    "bpf",
+    "perf_event_open",
+    "userfaultfd",
+    "kexec_load",
+    "kexec_file_load",
+    "init_module",
+    "finit_module",
+    "delete_module",
+    "create_module",
+    "query_module",
+    "get_kernel_syms",
+    "nfsservctl",
+    "uselib",
+    "lookup_dcookie",
+    "vhangup",
+    "iopl",
+    "ioperm",
+    "_sysctl",
+    "vm86",
+    "vm86old",
+    /* the user's kernel keys (53) */
+    "keyctl",
+    "add_key",
+    "request_key",
+    /* the machine's state */
+    "quotactl",
+    "quotactl_fd",
+    "swapon",
+    "swapoff",
+    "reboot",
+    "syslog",
+    "acct",
+    "settimeofday",
+    "stime",
+    "adjtimex",
+    "clock_settime",
+    "clock_settime64",
+    "clock_adjtime",
+    "clock_adjtime64",
+    "sethostname",
+    "setdomainname",
+    /* files by number instead of by name */
+    "name_to_handle_at",
+    "open_by_handle_at",
+};
+
+/* The way out of the mounts (12, 13). */
+static const char *const refused_unless_nested[] = {
+    "mount",  "umount",   "umount2", "pivot_root", "chroot",        "open_tree", "move_mount",
+    "fsopen", "fsconfig", "fsmount", "fspick",     "mount_setattr", "setns",
+};
+
+/* Not seen by filters (61). */
+static const char *const absent[] = {"io_uring_setup", "io_uring_enter", "io_uring_register"};
+
+static const uint32_t namespaces =
+    CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
+
+struct program {
+    struct sock_filter code[PROGRAM_MAX];
+    size_t length;
+};
+
+static _Noreturn void fail(const char *what)
+{
+    fprintf(stderr, "compile-filter: %s\n", what);
+    exit(1);
+}
+
+static void emit(struct program *program, uint16_t code, uint32_t value, uint8_t if_true, uint8_t if_false)
+{
+    if (program->length == PROGRAM_MAX)
+        fail("the filter is too long");
+    program->code[program->length++] = (struct sock_filter){code, if_true, if_false, value};
+}
+
+static void load(struct program *program, size_t offset)
+{
+    emit(program, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+}
+
+static void answer(struct program *program, uint32_t action)
+{
+    emit(program, BPF_RET | BPF_K, action, 0, 0);
+}
+
+static void answer_if_equal(struct program *program, uint32_t value, uint32_t action)
+{
+    emit(program, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
+    answer(program, action);
+}
+
+static void answer_if_any_bit(struct program *program, uint32_t bits, uint32_t action)
+{
+    emit(program, BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1);
+    answer(program, action);
+}
+
+static uint32_t error(int errnum)
+{
+    return SECCOMP_RET_ERRNO | ((uint32_t)errnum & SECCOMP_RET_DATA);
+}
+
+/* Everything `body` emits is for the call `name` alone; it must answer on every
+ * path. Calls this architecture does not have are left out. */
+static void for_call(struct program *program, uint32_t architecture, const char *name,
+                     void (*body)(struct program *program, unsigned variant), unsigned variant)
+{
+    int number = seccomp_syscall_resolve_name_arch(architecture, name);
+
+    if (number < 0)
+        return;
+    size_t jump = program->length;
+    emit(program, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 0);
+    body(program, variant);
+    size_t skipped = program->length - jump - 1;
+    if (skipped > UINT8_MAX)
+        fail("a jump is too long");
+    program->code[jump].jf = (uint8_t)skipped;
+}
+
+/* A unix datagram's destination is an argument no filter can read. SOCK_RAW is
+ * another name for datagrams there. (47, 48) */
+static void judge_unix_type(struct program *program, unsigned variant)
+{
+    const uint32_t type_bits = 0xf;
+
+    if (variant & VARIANT_UNIX_DATAGRAM) {
+        answer(program, SECCOMP_RET_ALLOW);
+        return;
+    }
+    load(program, ARGUMENT(1));
+    emit(program, BPF_ALU | BPF_AND | BPF_K, type_bits, 0, 0);
+    answer_if_equal(program, SOCK_STREAM, SECCOMP_RET_ALLOW);
+    answer_if_equal(program, SOCK_SEQPACKET, SECCOMP_RET_ALLOW);
+    answer(program, error(EACCES));
+}
+
+static void judge_socketpair(struct program *program, unsigned variant)
+{
+    load(program, ARGUMENT(0));
+    emit(program, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0);
+    answer(program, error(EAFNOSUPPORT));
+    judge_unix_type(program, variant);
+}
+
+static void judge_socket(struct program *program, unsigned variant)
+{
+    const uint32_t netlink_route = 0;
+
+    load(program, ARGUMENT(0));
+    answer_if_equal(program, AF_INET, SECCOMP_RET_ALLOW);
+    answer_if_equal(program, AF_INET6, SECCOMP_RET_ALLOW);
+    emit(program, BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 0, 4);
+    load(program, ARGUMENT(2));
+    answer_if_equal(program, netlink_route, SECCOMP_RET_ALLOW);
+    answer(program, error(EPROTONOSUPPORT));
+    emit(program, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0);
+    answer(program, error(EAFNOSUPPORT));
+    if (variant & VARIANT_NO_UNIX)
+        answer(program, error(EPERM));
+    else
+        judge_unix_type(program, variant);
+}
+
+/* Typing into the terminal cloche was started from (56, 57). */
+static void judge_ioctl(struct program *program, unsigned variant)
+{
+    const uint32_t tiocsti = 0x5412;
+    const uint32_t tioclinux = 0x541c;
+
+    (void)variant;
+    load(program, ARGUMENT(1));
+    answer_if_equal(program, tiocsti, error(EPERM));
+    answer_if_equal(program, tioclinux, error(EPERM));
+    answer(program, SECCOMP_RET_ALLOW);
+}
+
+static void judge_clone(struct program *program, unsigned variant)
+{
+    load(program, ARGUMENT(0));
+    if (!(variant & VARIANT_NESTED))
+        answer_if_any_bit(program, namespaces, error(EPERM));
+    answer(program, SECCOMP_RET_ALLOW);
+}
+
+static void judge_unshare(struct program *program, unsigned variant)
+{
+    const uint32_t clone_newtime = 0x80;
+
+    load(program, ARGUMENT(0));
+    if (!(variant & VARIANT_NESTED))
+        answer_if_any_bit(program, namespaces | clone_newtime, error(EPERM));
+    answer(program, SECCOMP_RET_ALLOW);
+}
+
+/* Its flags are in memory, where no filter sees them; libraries fall back on
+ * clone when it does not exist. */
+static void judge_clone3(struct program *program, unsigned variant)
+{
+    answer(program, variant & VARIANT_NESTED ? SECCOMP_RET_ALLOW : error(ENOSYS));
+}
+
+/* Linux, 32-bit Linux, either with the old version number or (for debuggers)
+ * without randomized addresses, and the question which it is. */
+static void judge_personality(struct program *program, unsigned variant)
+{
+    static const uint32_t harmless[] = {0x0, 0x8, 0x20000, 0x20008, 0x40000, 0x40008, 0xffffffff};
+
+    (void)variant;
+    load(program, ARGUMENT(0));
+    for (size_t i = 0; i < COUNT(harmless); i++)
+        answer_if_equal(program, harmless[i], SECCOMP_RET_ALLOW);
+    answer(program, error(EPERM));
+}
+
+static void judge_arguments(struct program *program, uint32_t architecture, unsigned variant)
+{
+    static const struct {
+        const char *name;
+        void (*body)(struct program *program, unsigned variant);
+    } calls[] = {
+        {"ioctl", judge_ioctl},
+        {"clone", judge_clone},
+        {"clone3", judge_clone3},
+        {"socket", judge_socket},
+        {"unshare", judge_unshare},
+        {"socketpair", judge_socketpair},
+        {"personality", judge_personality},
+    };
+
+    for (size_t i = 0; i < COUNT(calls); i++)
+        for_call(program, architecture, calls[i].name, calls[i].body, variant);
+}
+
+static void refuse_all(scmp_filter_ctx context, uint32_t action, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        int number = seccomp_syscall_resolve_name(names[i]);
+        if (number == __NR_SCMP_ERROR)
+            continue;
+        if (seccomp_rule_add(context, action, number, 0) < 0)
+            fail(names[i]);
+    }
+}
+
+static void append_tree(struct program *program, uint32_t architecture, unsigned variant)
+{
+    scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);
+    int file = memfd_create("filter", MFD_CLOEXEC);
+
+    if (!context || file < 0)
+        fail("cannot start");
+    if (architecture != seccomp_arch_native() &&
+        (seccomp_arch_add(context, architecture) < 0 || seccomp_arch_remove(context, seccomp_arch_native()) < 0))
+        fail("libseccomp does not know this architecture");
+    seccomp_attr_set(context, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM));
+    seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+    refuse_all(context, SCMP_ACT_ERRNO(EPERM), refused, COUNT(refused));
+    if (!(variant & VARIANT_NESTED))
+        refuse_all(context, SCMP_ACT_ERRNO(EPERM), refused_unless_nested, COUNT(refused_unless_nested));
+    refuse_all(context, SCMP_ACT_ERRNO(ENOSYS), absent, COUNT(absent));
+    if (seccomp_export_bpf(context, file) < 0)
+        fail("cannot export the filter");
+
+    ssize_t size =
+        pread(file, program->code + program->length, (PROGRAM_MAX - program->length) * sizeof *program->code, 0);
+    if (size <= 0 || (size_t)size % sizeof *program->code != 0)
+        fail("cannot read the exported filter");
+    program->length += (size_t)size / sizeof *program->code;
+    close(file);
+    seccomp_release(context);
+}
+
+static void compile(struct program *program, uint32_t architecture, unsigned variant, size_t *head_length)
+{
+    program->length = 0;
+    load(program, offsetof(struct seccomp_data, arch));
+    emit(program, BPF_JMP | BPF_JEQ | BPF_K, architecture, 1, 0);
+    answer(program, error(EPERM));
+    load(program, offsetof(struct seccomp_data, nr));
+    *head_length = program->length;
+    emit(program, BPF_JMP | BPF_JGT | BPF_K, NEWEST_CALL, 0, 1);
+    answer(program, error(ENOSYS));
+    answer_if_equal(program, CALL_LSM_SET_SELF_ATTR, error(EPERM));
+    if (!(variant & VARIANT_NESTED))
+        answer_if_equal(program, CALL_OPEN_TREE_ATTR, error(EPERM));
+    judge_arguments(program, architecture, variant);
+    append_tree(program, architecture, variant);
+}
+
+static void print(const struct program *program, unsigned variant)
+{
+    printf("\nstatic const struct sock_filter filter_%u[] = {\n", variant);
+    for (size_t i = 0; i < program->length; i++) {
+        const struct sock_filter *line = &program->code[i];
+        printf("    {0x%02x, %u, %u, 0x%08x},\n", line->code, line->jt, line->jf, line->k);
+    }
+    printf("};\n");
+}
+
+int main(int argc, char **argv)
+{
+    static struct program program;
+    size_t lengths[VARIANTS];
+    size_t head_length = 0;
+
+    uint32_t architecture = argc == 2 ? seccomp_arch_resolve_name(argv[1]) : 0;
+    if (architecture == 0)
+        fail("name an architecture that libseccomp knows");
+
+    printf("/* Made by tools/compile-filter.c. */\n#include \"jail/filters.h\"\n");
+    for (unsigned variant = 0; variant < VARIANTS; variant++) {
+        compile(&program, architecture, variant, &head_length);
+        lengths[variant] = program.length;
+        print(&program, variant);
+    }
+    printf("\nconst struct compiled_filter compiled_filters[%d] = {\n", VARIANTS);
+    for (unsigned variant = 0; variant < VARIANTS; variant++)
+        printf("    {filter_%u, %zu, %zu},\n", variant, lengths[variant], head_length);
+    printf("};\n");
+    return 0;
+}
