@@ -57,7 +57,7 @@ bench: setup-build build
 	@bench/run
 
 bench-peers: setup-build build
-	@scripts/setup bench
+	@scripts/setup bench peers
 	@bench/run --peers
 
 install: all
