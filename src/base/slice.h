@@ -52,7 +52,9 @@ int slice_compare(struct slice a, struct slice b);
 /* ASCII only: what a file system or a header means by case. */
 static inline char slice_lower(char byte)
 {
-    return byte >= 'A' && byte <= 'Z' ? (char)(byte + ('a' - 'A')) : byte;
+    if (byte < 'A' || byte > 'Z')
+        return byte;
+    return (char)(byte + ('a' - 'A'));
 }
 
 bool slice_equal_ignoring_case(struct slice a, struct slice b);

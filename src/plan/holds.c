@@ -24,12 +24,6 @@ static void add_refusal(struct plan *plan, struct origin origin, const char *tok
     plan->refusals[plan->refusal_count++] = (struct refusal){origin, what, token};
 }
 
-static bool is_grant(const struct path_rule *rule)
-{
-    return rule->list == LIST_ALLOW_READ || rule->list == LIST_ALLOW_WRITE ||
-           (rule->list == LIST_RULES && rule->access >= ACCESS_READ);
-}
-
 /* Could the command make something at or below `path`? */
 static bool can_come_into_being(const struct plan *plan, const struct tree *tree, struct slice path)
 {
@@ -57,7 +51,7 @@ static void judge_pattern(struct plan *plan, const struct path_rule *rule)
 {
     const char *name = escaped(plan->arena, rule->text);
 
-    if (is_grant(rule)) {
+    if (rule_is_grant(rule)) {
         add_refusal(plan, rule->origin, NULL,
                     arena_printf(plan->arena,
                                  "%s grants by a pattern, which is not enforced yet: name the paths or the directory",
@@ -108,7 +102,7 @@ static unsigned locks_of(const struct plan *plan, const struct path_rule *rule)
 {
     bool landlock = plan->use_landlock &&
                     (rule->list == LIST_ALLOW_WRITE || (rule->list == LIST_RULES && rule->access == ACCESS_WRITE) ||
-                     (is_grant(rule) && plan->landlock_reads));
+                     (rule_is_grant(rule) && plan->landlock_reads));
 
     return landlock ? LOCK_MOUNT | LOCK_LANDLOCK : LOCK_MOUNT;
 }

@@ -21,6 +21,7 @@
 #include "base/path.h"
 #include "plan/internal.h"
 #include "policy/protect.h"
+#include "policy/resolve.h"
 
 #include <stdlib.h>
 
@@ -179,7 +180,7 @@ static enum step_kind kind_of(const struct region *region)
     bool directory = region->node == NODE_DIRECTORY;
 
     if (!region->around)
-        return region->effect.access == ACCESS_NONE ? STEP_ROOT_EMPTY : STEP_ROOT;
+        return region->effect.access < ACCESS_READ ? STEP_ROOT_EMPTY : STEP_ROOT;
     switch (region->effect.access) {
     case ACCESS_NONE:
         return directory ? STEP_HIDE_DIRECTORY : STEP_HIDE_FILE;
@@ -216,9 +217,11 @@ static void open_region(struct builder *builder, const struct boundary *boundary
     struct region *region;
     struct effect effect = plan_effect_at(builder->policy, boundary->path);
 
-    if (around && around->effect.access == effect.access &&
+    if (around && around->effect.access == effect.access && effect.access != ACCESS_EMPTY &&
         (effect.access == ACCESS_NONE || around->effect.backing == effect.backing))
         return; /* redundant: the region around it says the same */
+    if (around && around->effect.access == ACCESS_EMPTY && effect.access == ACCESS_NONE)
+        return; /* there is nothing in a directory that is shown empty */
 
     region = ARENA_NEW(builder->arena, struct region);
     *region = (struct region){.path = boundary->path, .node = boundary->node, .effect = effect, .around = around};
@@ -286,7 +289,8 @@ static void place_links(struct builder *builder)
 {
     for (size_t i = 0; i < builder->policy->paths.count; i++) {
         const struct path_rule *rule = &builder->policy->paths.items[i];
-        if (rule->dropped || rule->list == LIST_DENY_READ || rule->list == LIST_DENY_WRITE)
+        if (rule->dropped || !rule->link_count || !rule_is_visible(rule) ||
+            !decide_real_path(builder->policy, OPERATION_READ, rule->real).allowed)
             continue;
         for (size_t j = 0; j < rule->link_count; j++) {
             const struct region *around = region_around(builder, rule->links[j].at);

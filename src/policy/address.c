@@ -200,7 +200,7 @@ static void print_v6(const uint8_t bytes[16], char out[46])
     unsigned zeros_length;
     int used = 0;
 
-    for (unsigned i = 0; i < 8; i++)
+    for (size_t i = 0; i < 8; i++)
         groups[i] = (unsigned)bytes[2 * i] << 8 | bytes[2 * i + 1];
     find_zeros(groups, &zeros_start, &zeros_length);
     for (unsigned i = 0; i < 8; i++) {

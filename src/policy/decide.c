@@ -168,6 +168,9 @@ static struct decision decide_read(const struct policy *policy, const struct con
                                                    : "readable, because nothing hides it"};
     } else if (rule_access(rule) == ACCESS_NONE) {
         decision = by_rule(rule, false, why_not_readable(rule));
+    } else if (rule_access(rule) == ACCESS_EMPTY && contest->reading.depth < path_depth(path)) {
+        decision = by_rule(rule, false, "inside a directory that is shown empty");
+        decision.access = ACCESS_NONE;
     } else {
         decision = by_rule(rule, true, why_readable(rule));
     }

@@ -245,10 +245,8 @@ bool host_parse_name(struct slice text, struct slice name, struct host *host, st
     }
 
     *host = (struct host){.is_address = false, .name_length = name.len};
-    for (size_t i = 0; i < name.len; i++) {
-        char byte = name.ptr[i];
-        host->name[i] = byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
-    }
+    for (size_t i = 0; i < name.len; i++)
+        host->name[i] = slice_lower(name.ptr[i]);
     return true;
 }
 
@@ -269,7 +267,7 @@ bool host_parse_inner(struct slice text, struct slice inner, struct host *host, 
 
 bool host_port_parse(struct slice text, struct host *host, uint16_t *port, struct error *err)
 {
-    struct slice inner;
+    struct slice inner = {"", 0};
 
     return host_check_bytes(text, err) && host_split_port(text, &inner, port, err) &&
            host_parse_inner(text, inner, host, err);
@@ -278,7 +276,7 @@ bool host_port_parse(struct slice text, struct host *host, uint16_t *port, struc
 bool host_parse(struct slice text, struct host *host, struct error *err)
 {
     uint16_t port;
-    struct slice inner;
+    struct slice inner = {"", 0};
 
     if (!host_check_bytes(text, err) || !host_split_port(text, &inner, &port, err))
         return false;

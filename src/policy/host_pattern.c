@@ -86,7 +86,7 @@ static bool parse_subdomains(struct slice text, struct slice name, struct host_p
 
 bool host_pattern_parse(struct slice text, struct host_pattern *pattern, struct error *err)
 {
-    struct slice inner;
+    struct slice inner = {"", 0};
 
     *pattern = (struct host_pattern){.kind = HOST_PATTERN_ANY};
     if (!host_check_bytes(text, err) || !host_split_port(text, &inner, &pattern->port, err))
@@ -108,7 +108,7 @@ static bool is_subdomain(const struct host *host, const struct host *parent)
     struct slice name = {host->name, host->name_length};
     struct slice suffix = {parent->name, parent->name_length};
 
-    return !host->is_address && name.len > suffix.len + 1 && slice_ends(name, suffix) &&
+    return !host->is_address && name.len > suffix.len && slice_ends(name, suffix) &&
            name.ptr[name.len - suffix.len - 1] == '.';
 }
 
@@ -129,7 +129,7 @@ static bool host_in_pattern(const struct host_pattern *pattern, const struct hos
     case HOST_PATTERN_NETWORK:
         break;
     }
-    if (!host->is_address || host->address.v6 != wanted->address.v6)
+    if (!host->is_address)
         return false;
     struct address network = masked(&host->address, pattern->prefix_length);
     return same_address(&network, &wanted->address);

@@ -23,14 +23,14 @@ static void clean(char *text)
 static void __attribute__((format(printf, 5, 0)))
 add(struct problems *problems, bool warning, const char *file, const char *path, const char *format, va_list arguments)
 {
-    va_list again;
-    va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
+    va_list measured;
+    va_copy(measured, arguments);
+    int length = vsnprintf(NULL, 0, format, measured);
+    va_end(measured);
     size_t size = length < 0 ? 1 : (size_t)length + 1;
     char *text = arena_alloc(problems->arena, size);
     if (length >= 0)
-        vsnprintf(text, size, format, again);
-    va_end(again);
+        vsnprintf(text, size, format, arguments);
     clean(text);
 
     problems->items = arena_grow(problems->arena, problems->items, problems->count, problems->count + 1,
@@ -57,11 +57,6 @@ void warning_add(struct problems *problems, const char *file, const char *path, 
     va_end(arguments);
 }
 
-static char lower(char byte)
-{
-    return byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
-}
-
 static size_t smaller(size_t a, size_t b)
 {
     return a < b ? a : b;
@@ -78,12 +73,12 @@ static size_t distance(struct slice a, struct slice b)
     for (size_t j = 0; j <= b.len; j++)
         last[j] = j;
     for (size_t i = 1; i <= a.len; i++) {
-        char byte = lower(a.ptr[i - 1]);
+        char byte = slice_lower(a.ptr[i - 1]);
         row[0] = i;
         for (size_t j = 1; j <= b.len; j++) {
-            char other = lower(b.ptr[j - 1]);
+            char other = slice_lower(b.ptr[j - 1]);
             row[j] = smaller(smaller(last[j], row[j - 1]) + 1, last[j - 1] + (byte != other));
-            if (i > 1 && j > 1 && byte == lower(b.ptr[j - 2]) && lower(a.ptr[i - 2]) == other)
+            if (i > 1 && j > 1 && byte == slice_lower(b.ptr[j - 2]) && slice_lower(a.ptr[i - 2]) == other)
                 row[j] = smaller(row[j], before_last[j - 2] + 1);
         }
         memcpy(before_last, last, sizeof last);

@@ -20,17 +20,15 @@
 #include "policy/decide.h"
 #include "policy/git_layout.h"
 
-/* Shows something at its path, if only an empty file. */
-static bool is_visible(const struct path_rule *rule)
+bool rule_is_visible(const struct path_rule *rule)
 {
     return rule->list == LIST_ALLOW_READ || rule->list == LIST_ALLOW_WRITE ||
            ((rule->list == LIST_RULES || rule->list == LIST_BUILT_IN) && rule->access != ACCESS_NONE);
 }
 
-/* Gives the command something of the host's. */
-static bool is_grant(const struct path_rule *rule)
+bool rule_is_grant(const struct path_rule *rule)
 {
-    return is_visible(rule) && !(rule->list == LIST_RULES && rule->access == ACCESS_EMPTY);
+    return rule_is_visible(rule) && !(rule->list == LIST_RULES && rule->access == ACCESS_EMPTY);
 }
 
 static bool grants_writing(const struct path_rule *rule)
@@ -82,7 +80,7 @@ static void follow(struct policy *policy, const struct tree *tree, struct path_r
 
     rule->real = start;
     if (!tree_follow(tree, policy->arena, start, &place, &err)) {
-        if (is_grant(rule) && rule->derived)
+        if (rule_is_grant(rule) && rule->derived)
             drop(rule, "its links run in a circle");
         else
             refuse(problems, rule, err.text);
@@ -93,7 +91,7 @@ static void follow(struct policy *policy, const struct tree *tree, struct path_r
     rule->links = place.links;
     rule->link_count = place.link_count;
     if (place.node == NODE_UNKNOWN) {
-        if (is_grant(rule)) {
+        if (rule_is_grant(rule)) {
             drop(rule, "the directory above it cannot be searched");
         } else {
             rule->real = place.blocked;
@@ -132,7 +130,7 @@ static void judge_links(struct policy *policy, const struct map *roots, struct p
     struct slice at;
     const struct path_rule *root;
 
-    if (rule->dropped || !is_grant(rule) || !rule->link_count)
+    if (rule->dropped || !rule_is_grant(rule) || !rule->link_count)
         return;
     root = writable_root_of_link(roots, rule, &at);
     if (!root)
@@ -184,7 +182,7 @@ static void drop_unusable(struct policy *policy, struct path_rule *rule, struct 
                     escaped(policy->arena, rule->text), escaped(policy->arena, rule->real));
         return;
     }
-    if (is_visible(rule) && rule->node == NODE_ABSENT && rule->list != LIST_BUILT_IN)
+    if (rule_is_visible(rule) && rule->node == NODE_ABSENT && rule->list != LIST_BUILT_IN)
         drop(rule, "it does not exist");
     else if (rule->derived && rule->list == LIST_ALLOW_READ && is_hidden_by_name(policy, rule))
         drop(rule, "a denyRead covers it");
@@ -225,7 +223,7 @@ static void expand_patterns(struct policy *policy, const struct tree *tree, stru
 
     for (size_t i = 0; i < count; i++) {
         struct expansion expansion = {policy, policy->paths.items[i]};
-        if (expansion.rule.dropped || expansion.rule.pattern.literal || is_grant(&expansion.rule))
+        if (expansion.rule.dropped || expansion.rule.pattern.literal || rule_is_grant(&expansion.rule))
             continue;
         if (pattern_is_at_top(policy, &expansion.rule)) {
             if (expansion.rule.node == NODE_DIRECTORY &&
@@ -271,10 +269,22 @@ static void index_rule(struct policy *policy, struct path_rule *rule)
     *place = link;
 }
 
-static void build_index(struct policy *policy)
+/* Every directory above `path` leads to something visible. */
+static void mark_passages(struct policy *policy, struct slice path)
 {
     static const char present;
 
+    while (path.len > 1) {
+        path = path_parent(path);
+        void **place = map_at(policy->passages, path);
+        if (*place)
+            return;
+        *place = (void *)(uintptr_t)&present;
+    }
+}
+
+static void build_index(struct policy *policy)
+{
     policy->by_path = ARENA_NEW(policy->arena, struct map);
     *policy->by_path = map_in(policy->arena);
     policy->passages = ARENA_NEW(policy->arena, struct map);
@@ -295,17 +305,12 @@ static void build_index(struct policy *policy)
 
     for (size_t i = 0; i < policy->paths.count; i++) {
         const struct path_rule *rule = &policy->paths.items[i];
-        if (rule->dropped || !is_visible(rule) || !rule->pattern.literal || rule->real.len <= 1 ||
+        if (rule->dropped || !rule_is_visible(rule) || !rule->pattern.literal || rule->real.len <= 1 ||
             !decide_real_path(policy, OPERATION_READ, rule->real).allowed)
             continue;
-        for (struct slice above = path_parent(rule->real);; above = path_parent(above)) {
-            void **place = map_at(policy->passages, above);
-            if (*place)
-                break;
-            *place = (void *)(uintptr_t)&present;
-            if (above.len <= 1)
-                break;
-        }
+        mark_passages(policy, rule->real);
+        for (size_t j = 0; j < rule->link_count; j++)
+            mark_passages(policy, rule->links[j].at);
     }
 }
 

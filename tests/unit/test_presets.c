@@ -70,6 +70,7 @@ static void test_every_preset_is_commented_json_with_a_summary(void **state)
         size_t end = slice_find(presets[i].text, '\n');
         size_t length = strlen(presets[i].summary);
 
+        assert_non_null(root);
         assert_true(length > 20 && length <= 120);
         assert_true(slice_starts(presets[i].text, SLICE("// ")));
         assert_true(slice_equal((struct slice){presets[i].text.ptr + 3, end - 3}, slice_of(presets[i].summary)));

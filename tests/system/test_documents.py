@@ -1,0 +1,113 @@
+"""The manual pages, completions and documents say what the program says."""
+
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
+CLOCHE = os.environ.get("CLOCHE") or str(TOP / "build" / "cloche")
+COMMANDS = ["run", "explain", "check", "presets", "init", "trust", "doctor"]
+LONG_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]+)")
+SHORT_OPTION = re.compile(r"(?<![\w-])-([a-zA-Z])(?![\w-])")
+
+
+def help_text(command):
+    return subprocess.run([CLOCHE, command, "--help"], capture_output=True, text=True, check=True).stdout
+
+
+def page(name):
+    """A manual page as a reader sees it, one paragraph per line."""
+    text = subprocess.run(["mandoc", "-T", "utf8", "-O", "width=1000", str(TOP / "man" / name)], capture_output=True,
+                          text=True, check=True).stdout
+    return re.sub(r".\x08", "", text)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_of_the_help_is_in_the_manual_page(command):
+    text = help_text(command)
+    manual = page("cloche.1")
+    named = set(LONG_OPTION.findall(manual)), set(SHORT_OPTION.findall(manual))
+    assert set(LONG_OPTION.findall(text)) - named[0] == set()
+    assert set(SHORT_OPTION.findall(text)) - named[1] == set()
+
+
+def test_help_of_run_names_options_at_all():
+    """The control: were the help empty, the tests around this one would prove nothing."""
+    assert {"settings", "preset", "allow-read", "deny-write"} <= set(LONG_OPTION.findall(help_text("run")))
+
+
+@pytest.mark.parametrize("shell", ["cloche.bash", "_cloche", "cloche.fish"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_of_the_help_is_completed(command, shell):
+    completion = (TOP / "completions" / shell).read_text()
+    # fish spells long options -l NAME.
+    known = set(LONG_OPTION.findall(completion)) | set(re.findall(r"-l ([a-z][a-z-]+)", completion))
+    assert re.search(rf"\b{command}\b", completion)
+    assert set(LONG_OPTION.findall(help_text(command))) - known == set()
+
+
+def key_names():
+    """Every name in the table of keys."""
+    return set(re.findall(r'\.name = "([^"]+)"', (TOP / "src" / "policy" / "keys.c").read_text()))
+
+
+def test_every_key_of_the_loader_is_in_the_manual_page():
+    manual = set(re.findall(r"[$\w]+", page("cloche.json.5")))
+    keys = key_names()
+    assert {"extends", "filesystem", "allowRead", "readMode"} <= keys, "the table of keys was not found"
+    assert keys - manual == set()
+
+
+def examples_of(name, language):
+    return re.findall(rf"```{language}\n(.*?)```", (TOP / name).read_text(), re.DOTALL)
+
+
+def literal_blocks(name):
+    return re.findall(r"\.Bd -literal[^\n]*\n(.*?)\n\.Ed", (TOP / "man" / name).read_text(), re.DOTALL)
+
+
+def policy_examples():
+    for text in examples_of("README.md", "jsonc"):
+        yield pytest.param(text, id="README.md")
+    for number, text in enumerate(literal_blocks("cloche.json.5")):
+        if text.startswith("{"):
+            yield pytest.param(text, id=f"cloche.json.5-{number}")
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A home directory with a project in it, and what the examples speak of."""
+    for name in ("project/fixtures/customers", "project/secrets", "project/out", "builds/thing", "builds/this-project",
+                 ".config/tool"):
+        (tmp_path / name).mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("CLOCHE_POLICY", "CLOCHE_PROJECT", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize("text", policy_examples())
+def test_every_policy_in_the_documents_is_valid_and_runs(text, home):
+    (home / "policy.json").write_text(text.replace("\\e", "\\"))
+    check = subprocess.run([CLOCHE, "check", str(home / "policy.json")], capture_output=True, text=True, check=False)
+    assert check.returncode == 0, check.stderr
+    run = subprocess.run([CLOCHE, "run", "-s", str(home / "policy.json"), "echo", "hello"], cwd=home / "project",
+                         capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (0, "hello\n"), run.stderr
+
+
+def test_links_between_documents_lead_somewhere():
+    for document in TOP.glob("*.md"):
+        for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
+            assert (TOP / target).exists(), f"{document.name} -> {target}"
+
+
+def test_files_named_in_the_architecture_exist():
+    text = (TOP / "ARCHITECTURE.md").read_text()
+    named = re.findall(r"`((?:policy|plan|host|jail|session|cli)/[\w.*]+\.[ch])`", text)
+    assert named
+    for name in named:
+        assert list((TOP / "src").glob(name)), name
