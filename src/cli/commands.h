@@ -6,8 +6,8 @@
 enum {
     STATUS_OK = 0,
     STATUS_NO = 1,       /* denied, not valid, not trusted */
-    STATUS_USAGE = 2,    /* check, presets, init, trust, doctor: called wrongly */
-    STATUS_REFUSED = 125 /* run, explain: cloche refused or failed before anything was started */
+    STATUS_USAGE = 2,    /* check, presets, init, trust: called wrongly */
+    STATUS_REFUSED = 125 /* run, explain, doctor: cloche refused or failed before anything was started */
 };
 
 int command_run(int argc, char **argv);

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "cli/help.h"
 #include "host/examine.h"
 
 #include <stdio.h>
@@ -211,6 +212,8 @@ int command_doctor(int argc, char **argv)
     struct text out = text_in(&arena);
     bool json = argc == 2 && strcmp(argv[1], "--json") == 0;
 
+    if (argc == 2 && help_wanted(argv[1]))
+        return help_print("doctor") ? STATUS_OK : STATUS_REFUSED;
     if (argc > 1 && !json) {
         log_error("doctor takes no argument but --json; found \"%s\"",
                   escaped(&arena, slice_of(argv[strcmp(argv[1], "--json") == 0 ? 2 : 1])));

@@ -1,10 +1,123 @@
-/* Chooses the subcommand, or the personality by argv[0]. */
+/* Chooses the personality by the name the program was called by, then the
+ * subcommand. What is not built yet says so and refuses. */
+#include "base/arena.h"
 #include "base/log.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/help.h"
+#include "policy/problems.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct subcommand {
+    const char *name;
+    int (*run)(int argc, char **argv); /* NULL: not built yet */
+};
+
+static const struct subcommand subcommands[] = {
+    {"run", command_run},   {"explain", command_explain}, {"check", command_check},   {"presets", command_presets},
+    {"init", command_init}, {"trust", command_trust},     {"doctor", command_doctor}, {"learn", NULL},
+    {"log", NULL},
+};
+
+enum { SUBCOMMAND_COUNT = sizeof subcommands / sizeof *subcommands };
+
+static const struct subcommand *subcommand_find(const char *name)
+{
+    for (size_t i = 0; i < SUBCOMMAND_COUNT; i++)
+        if (strcmp(subcommands[i].name, name) == 0)
+            return &subcommands[i];
+    return NULL;
+}
+
+static int refuse_unknown(const char *word)
+{
+    const char *names[SUBCOMMAND_COUNT + 1];
+    struct arena arena ARENA_CLEANUP = {0};
+    char *shown = escaped(&arena, slice_of(word));
+
+    for (size_t i = 0; i < SUBCOMMAND_COUNT; i++)
+        names[i] = subcommands[i].name;
+    names[SUBCOMMAND_COUNT] = NULL;
+
+    const char *near = did_you_mean(slice_of(word), names);
+    if (near)
+        log_error("\"%s\" is not a command of cloche; did you mean \"%s\"?", shown, near);
+    else if (word[0] == '-')
+        log_error(
+            "unknown option \"%s\"; options come after the command: cloche run [OPTIONS] COMMAND; see cloche --help",
+            shown);
+    else
+        log_error("\"%s\" is not a command of cloche; to run it: cloche run %s ...; see cloche --help", shown, shown);
+    return STATUS_REFUSED;
+}
+
+static int print_help(const char *command)
+{
+    if (help_print(command))
+        return STATUS_OK;
+    return refuse_unknown(command);
+}
+
+static int cloche_main(int argc, char **argv)
+{
+    if (argc < 2) {
+        log_error("no command given; see cloche --help");
+        return STATUS_REFUSED;
+    }
+
+    const char *word = argv[1];
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+        puts("cloche " CLOCHE_VERSION);
+        return STATUS_OK;
+    }
+    if (help_wanted(word))
+        return print_help(NULL);
+    if (strcmp(word, "help") == 0)
+        return print_help(argv[2]);
+
+    const struct subcommand *chosen = subcommand_find(word);
+    if (!chosen)
+        return refuse_unknown(word);
+    if (!chosen->run) {
+        log_error("\"%s\" is not built yet", chosen->name);
+        return STATUS_REFUSED;
+    }
+    return chosen->run(argc - 1, argv + 1);
+}
+
+static int codex_main(void)
+{
+    log_set_name("codex-linux-sandbox");
+    log_error("this personality of cloche is not built yet: nothing was run");
+    return STATUS_REFUSED;
+}
+
+static int personality_main(int argc, char **argv)
+{
+    /* execve allows an empty argv. */
+    const char *name = argc > 0 ? argv[0] : "cloche";
+    const char *slash = strrchr(name, '/');
+
+    if (slash)
+        name = slash + 1;
+    if (strcmp(name, "srt") == 0)
+        return srt_main(argc, argv);
+    if (strcmp(name, "codex-linux-sandbox") == 0)
+        return codex_main();
+    return cloche_main(argc, argv);
+}
 
 int main(int argc, char **argv)
 {
-    (void)argc;
-    (void)argv;
-    log_error("no command is built yet");
-    return 125;
+    int status = personality_main(argc, argv);
+
+    /* An answer that did not arrive (full disk, closed pipe) is no answer. */
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        log_error("cannot write to standard output: %s", strerror(errno));
+        return STATUS_REFUSED;
+    }
+    return status;
 }

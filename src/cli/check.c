@@ -1,0 +1,94 @@
+/* cloche check: validates policy files as a run would load them.
+ *
+ * Each file is loaded by itself. What only this host objects to (a required path
+ * that is absent here) and what no lock holds yet is listed too, but does not
+ * make a file invalid: it may be meant for another host or a later version. */
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/report.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static struct policy_source source_named(const char *name)
+{
+    static const struct slice preset = {"preset:", 7};
+
+    if (slice_starts(slice_of(name), preset))
+        return (struct policy_source){.kind = SOURCE_PRESET, .name = name + preset.len};
+    return (struct policy_source){.kind = SOURCE_FILE, .name = name};
+}
+
+static void print_problem(struct arena *arena, const struct problem *problem, const char *label)
+{
+    printf("%s%s%s: %s%s\n", escaped(arena, slice_of(problem->file)), problem->path[0] ? ": " : "", problem->path,
+           label, problem->text);
+}
+
+/* What stands between a valid policy and a run of it, here and now. */
+static void print_obstacles(struct session *session)
+{
+    const struct options no_options = {0};
+    struct arena *arena = session->arena;
+    struct objection *objections;
+    struct error err = {{0}};
+    size_t said = session->problems.count;
+
+    bool resolved = session_resolve(session);
+    for (size_t i = said; i < session->problems.count; i++)
+        print_problem(arena, &session->problems.items[i], "on this host: ");
+    if (!resolved)
+        return;
+    if (!session_plan(session, &err)) {
+        printf("on this host: %s\n", err.text);
+        return;
+    }
+    size_t count = report_objections(&no_options, session, &objections);
+    for (size_t i = 0; i < count; i++)
+        printf("%s: a run refuses this: %s\n", origin_text(arena, &objections[i].origin), objections[i].what);
+}
+
+/* True if the file is valid. */
+static bool check_file(const char *name)
+{
+    struct arena arena ARENA_CLEANUP = {0};
+    struct policy_source source = source_named(name);
+    /* Named, so that a file can be checked from anywhere, $HOME included. */
+    struct session_request request = {.project = ".", .sources = &source, .source_count = 1, .environment = environ};
+    struct session session;
+    struct error err;
+    const char *shown = escaped(&arena, slice_of(name));
+    bool valid = session_read(&arena, &request, &session, &err);
+
+    for (size_t i = 0; i < session.problems.count; i++)
+        print_problem(&arena, &session.problems.items[i], session.problems.items[i].warning ? "warning: " : "");
+    if (err.text[0])
+        printf("%s: %s\n", shown, err.text);
+    if (valid) {
+        print_obstacles(&session);
+        printf("%s: valid\n", shown);
+        return true;
+    }
+    if (session.problems.errors > 0)
+        printf("%s: %zu problem%s\n", shown, session.problems.errors, session.problems.errors == 1 ? "" : "s");
+    return false;
+}
+
+int command_check(int argc, char **argv)
+{
+    struct arguments arguments;
+    bool all_valid = true;
+
+    if (!arguments_parse("check", argc, argv, NULL, 0, &arguments))
+        return arguments.status;
+    if (arguments.word_count == 0) {
+        log_error("no file given: cloche check FILE...");
+        return STATUS_USAGE;
+    }
+    for (int i = 0; i < arguments.word_count; i++)
+        all_valid = check_file(arguments.words[i]) && all_valid;
+    return all_valid ? STATUS_OK : STATUS_NO;
+}

@@ -1,0 +1,278 @@
+/* cloche explain: may it? which rule, from where, held by which lock?
+ *
+ * With --json one object, whose keys stay as they are:
+ *   version           1
+ *   project           the project directory
+ *   workingDirectory  where the command would start
+ *   policy            [name]: the files and presets it was made of
+ *   passedOver        a project policy that is not trusted, or null
+ *   warnings          [{file, path, text}]
+ *   refusals          [{what, file, path, token, waived}]: why a run would be
+ *                     refused; token: what --allow-degraded would take, or null
+ * with questions:
+ *   allowed           true if all of it is
+ *   answers           [{question, operation, object, real, verdict, access, backing,
+ *                       passage, why, reason, rule: {file, path, text}, locks: [name],
+ *                       note, hint: {before, option, policy} or null}]
+ * without:
+ *   steps             [{kind, path, writable, mode, entries, rule: {file, path}}]
+ *   network           {mode, allowed: [{text, file, path}], denied: [...]}
+ *   environment       {inside: [name], heldBack: [name]}
+ *   limits            {name: number}
+ *   filter            true if system calls are filtered
+ *   rules             [{text, file, path, locks: [name], note}]
+ * Bytes that are not UTF-8 are spelled \udcXX. */
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/help.h"
+#include "cli/hint.h"
+#include "cli/options.h"
+#include "cli/report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct explained {
+    const char *question;
+    struct answer answer;
+    bool has_hint;
+    struct hint hint;
+};
+
+struct explanation {
+    struct explained *items;
+    size_t count;
+    bool all_allowed;
+};
+
+static bool answer_all(const struct options *options, const struct session *session, struct explanation *explanation,
+                       struct error *err)
+{
+    struct arena *arena = session->arena;
+
+    *explanation = (struct explanation){
+        .items = arena_alloc(arena, options->question_count * QUESTIONS_PER_WORD_MAX * sizeof(struct explained)),
+        .all_allowed = true,
+    };
+    for (size_t i = 0; i < options->question_count; i++) {
+        struct question questions[QUESTIONS_PER_WORD_MAX];
+        size_t count = question_parse(session, options->questions[i], questions, err);
+        if (count == 0)
+            return false;
+        for (size_t n = 0; n < count; n++) {
+            struct explained *item = &explanation->items[explanation->count++];
+            item->question = options->questions[i];
+            if (!question_answer(arena, session, &questions[n], &item->answer, err))
+                return error_wrap(err, "%s", escaped(arena, slice_of(item->question)));
+            if (item->answer.decision.allowed)
+                continue;
+            explanation->all_allowed = false;
+            item->has_hint = hint_find(&options->request, session, &item->answer, &item->hint);
+        }
+    }
+    return true;
+}
+
+static bool is_path_question(const struct answer *answer)
+{
+    return answer->question.operation != OPERATION_ENV && answer->question.operation != OPERATION_CONNECT;
+}
+
+static const char *object_text(struct arena *arena, const struct answer *answer)
+{
+    const char *object = escaped(arena, answer->question.object);
+
+    if (slice_equal(answer->real, answer->question.object))
+        return object;
+    return arena_printf(arena, "%s -> %s", object, escaped(arena, answer->real));
+}
+
+/* For a denial without a hint: why there is none. */
+static const char *no_hint_text(struct arena *arena, const struct answer *answer)
+{
+    const struct origin *origin = &answer->decision.origin;
+
+    if (!origin->file || strcmp(origin->file, "built-in") == 0)
+        return "nothing allows it: cloche's own rule";
+    if (strcmp(origin->file, "command line") == 0)
+        return arena_printf(arena, "to allow: leave out %s", escaped(arena, slice_of(origin->path)));
+    return arena_printf(arena, "no option allows it: change %s", origin_text(arena, origin));
+}
+
+static void append_hint(struct arena *arena, const struct explained *item, struct text *out)
+{
+    if (!item->has_hint) {
+        text_appendf(out, "; %s", no_hint_text(arena, &item->answer));
+        return;
+    }
+    text_append_string(out, "; to allow: ");
+    if (item->hint.before)
+        text_appendf(out, "%s, then ", item->hint.before);
+    if (item->hint.option)
+        text_append_string(out, item->hint.option);
+    if (item->hint.policy)
+        text_appendf(out, "%s%s in the policy", item->hint.option ? " and " : "",
+                     escaped(arena, slice_of(item->hint.policy)));
+}
+
+static void append_answer(struct arena *arena, const struct explained *item, int width, struct text *out)
+{
+    const struct decision *decision = &item->answer.decision;
+
+    text_appendf(out, "%-7s  %-5s  %-*s  %s", decision->allowed ? "allowed" : "denied",
+                 operation_name(item->answer.question.operation), width, object_text(arena, &item->answer),
+                 decision->why ? decision->why : "");
+    if (decision->rule_text.len > 0)
+        text_appendf(out, " \"%s\"", escaped(arena, decision->rule_text));
+    text_appendf(out, " (%s)", origin_text(arena, &decision->origin));
+    if (decision->reason.len > 0)
+        text_appendf(out, ": %s", escaped(arena, decision->reason));
+    if (decision->passage)
+        text_append_string(out, "; can be listed, and shows only what is allowed below it");
+    text_appendf(out, "; held by %s", locks_text(arena, item->answer.locks));
+    if (item->answer.note)
+        text_appendf(out, " (%s)", item->answer.note);
+    if (!decision->allowed)
+        append_hint(arena, item, out);
+    text_append_byte(out, '\n');
+}
+
+static void print_answers(const struct session *session, const struct explanation *explanation, struct text *out)
+{
+    enum { WIDTH_MAX = 48 };
+    int width = 0;
+
+    for (size_t i = 0; i < explanation->count; i++) {
+        int length = (int)strlen(object_text(session->arena, &explanation->items[i].answer));
+        if (length > width && length <= WIDTH_MAX)
+            width = length;
+    }
+    for (size_t i = 0; i < explanation->count; i++)
+        append_answer(session->arena, &explanation->items[i], width, out);
+}
+
+static void append_string_or_null(struct text *out, const char *key, const char *value)
+{
+    text_appendf(out, "\"%s\":", key);
+    if (value)
+        text_append_json(out, slice_of(value));
+    else
+        text_append_string(out, "null");
+}
+
+static void append_answer_json(const struct explained *item, struct text *out)
+{
+    static const char *const accesses[] = {"none", "empty", "read", "write"};
+    static const char *const backings[] = {"host", "private", "overlay", "fresh"};
+    const struct decision *decision = &item->answer.decision;
+
+    text_append_string(out, "{\"question\":");
+    text_append_json(out, slice_of(item->question));
+    text_appendf(out, ",\"operation\":\"%s\",\"object\":", operation_name(item->answer.question.operation));
+    text_append_json(out, item->answer.question.object);
+    text_append_string(out, ",\"real\":");
+    text_append_json(out, item->answer.real);
+    text_appendf(out, ",\"verdict\":\"%s\"", decision->allowed ? "allowed" : "denied");
+    if (is_path_question(&item->answer))
+        text_appendf(out, ",\"access\":\"%s\",\"backing\":\"%s\",\"passage\":%s", accesses[decision->access],
+                     backings[decision->backing], decision->passage ? "true" : "false");
+    text_append_byte(out, ',');
+    append_string_or_null(out, "why", decision->why);
+    text_append_string(out, ",\"reason\":");
+    text_append_json(out, decision->reason);
+    text_append_string(out, ",\"rule\":{\"file\":");
+    text_append_json(out, slice_of(decision->origin.file ? decision->origin.file : "built-in"));
+    text_append_string(out, ",\"path\":");
+    text_append_json(out, slice_of(decision->origin.path ? decision->origin.path : ""));
+    text_append_string(out, ",\"text\":");
+    text_append_json(out, decision->rule_text);
+    text_append_byte(out, '}');
+    text_append_string(out, ",\"locks\":");
+    locks_json(item->answer.locks, out);
+    text_append_byte(out, ',');
+    append_string_or_null(out, "note", item->answer.note);
+    text_append_string(out, ",\"hint\":");
+    if (item->has_hint) {
+        text_append_byte(out, '{');
+        append_string_or_null(out, "before", item->hint.before);
+        text_append_byte(out, ',');
+        append_string_or_null(out, "option", item->hint.option);
+        text_append_byte(out, ',');
+        append_string_or_null(out, "policy", item->hint.policy);
+        text_append_byte(out, '}');
+    } else {
+        text_append_string(out, "null");
+    }
+    text_append_byte(out, '}');
+}
+
+static void print_json(const struct options *options, const struct session *session,
+                       const struct explanation *explanation, struct text *out)
+{
+    text_append_byte(out, '{');
+    report_head_json(options, session, out);
+    if (options->question_count == 0) {
+        report_plan_json(session, out);
+    } else {
+        text_appendf(out, ",\"allowed\":%s,\"answers\":[", explanation->all_allowed ? "true" : "false");
+        for (size_t i = 0; i < explanation->count; i++) {
+            text_append_string(out, i ? "," : "");
+            append_answer_json(&explanation->items[i], out);
+        }
+        text_append_byte(out, ']');
+    }
+    text_append_string(out, "}\n");
+}
+
+/* Answers say what the policy means; that no run would start under it is said
+ * beside them. */
+static void say_refused(const struct options *options, const struct session *session)
+{
+    struct objection *objections;
+    size_t count = report_objections(options, session, &objections);
+
+    for (size_t i = 0; i < count; i++)
+        if (!objections[i].waived) {
+            log_warning("a run with these options is refused: %s (%s)", objections[i].what,
+                        origin_text(session->arena, &objections[i].origin));
+        }
+}
+
+int command_explain(int argc, char **argv)
+{
+    struct arena arena ARENA_CLEANUP = {0};
+    struct options options;
+    struct session session;
+    struct explanation explanation = {.all_allowed = true};
+    struct error err;
+
+    if (!options_parse(&arena, OPTIONS_FOR_EXPLAIN, argc, argv, &options, &err)) {
+        log_error("%s", err.text);
+        return STATUS_REFUSED;
+    }
+    if (options.help)
+        return help_print("explain") ? STATUS_OK : STATUS_REFUSED;
+    log_set_level(options.level);
+
+    bool prepared = session_prepare(&arena, &options.request, &session, &err);
+    session_say(&session, &err);
+    if (!prepared)
+        return STATUS_REFUSED;
+    if (!answer_all(&options, &session, &explanation, &err)) {
+        log_error("%s", err.text);
+        return STATUS_REFUSED;
+    }
+
+    struct text out = text_in(&arena);
+    if (options.json) {
+        print_json(&options, &session, &explanation, &out);
+    } else if (options.question_count == 0) {
+        report_plan(&options, &session, &out);
+    } else {
+        print_answers(&session, &explanation, &out);
+        say_refused(&options, &session);
+    }
+    fwrite(out.ptr, 1, out.len, stdout);
+    return explanation.all_allowed ? STATUS_OK : STATUS_NO;
+}

@@ -1,0 +1,159 @@
+/* The help texts, one per subcommand, short enough for one screen; the manual
+ * pages say the rest. */
+#include "cli/help.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char general[] = "Put a command under glass: it sees and touches only what you let it.\n"
+                              "\n"
+                              "Usage: cloche COMMAND [OPTIONS] ...\n"
+                              "\n"
+                              "  run       run a command under a policy\n"
+                              "  explain   may it read, write, connect? which rule says so, which lock holds it?\n"
+                              "  check     validate policy files\n"
+                              "  presets   list the built-in policies, or print one\n"
+                              "  init      write a starter policy for this project\n"
+                              "  trust     let a project's own policy count\n"
+                              "  doctor    what this host can enforce, and how to get what is missing\n"
+                              "\n"
+                              "  cloche COMMAND --help     options of a command\n"
+                              "  cloche --version\n"
+                              "\n"
+                              "Without a policy the system and the project can be read, only the project\n"
+                              "can be written, secrets are hidden and there is no network.\n";
+
+/* Options of run and explain; printed by both. */
+static const char policy_options[] =
+    "Policy:\n"
+    "  -s, --settings FILE       policy file; repeatable, later files are merged over earlier ones\n"
+    "  -p, --preset NAME         built-in policy (see cloche presets)\n"
+    "  -C, --project DIR         the project (default: $CLOCHE_PROJECT, else the current directory)\n"
+    "\n"
+    "Added to the policy, repeatable (relative paths are relative to the project):\n"
+    "  --allow-read PATH         --deny-read PATH\n"
+    "  --allow-write PATH        --deny-write PATH\n"
+    "  --allow-domain PATTERN    --deny-domain PATTERN     example.com, *.example.com, 10.0.0.0/8, :port\n"
+    "  --allow-unix PATH         a socket of the host\n"
+    "  --env NAME[=VALUE]        pass a variable by name, or set it\n"
+    "  --host-port PORT          a port of the host's loopback, reachable inside\n"
+    "  --publish PORT            a port inside, reachable on the host's loopback\n"
+    "  --device PATH             a device below /dev\n"
+    "\n"
+    "Limits:\n"
+    "  --timeout SECONDS         --memory SIZE             --pids COUNT\n"
+    "\n"
+    "Enforcement:\n"
+    "  --backend NAME            auto, namespaces (landlock: not built yet)\n"
+    "  --allow-degraded TOKEN    accept a weaker mode by name: late-names\n"
+    "  --ask, --events FILE|fd:N, --control-fd N\n"
+    "                            not built yet: refused\n"
+    "\n";
+
+static const char run[] = "Run a command under a policy.\n"
+                          "\n"
+                          "Usage: cloche run [OPTIONS] [--] COMMAND [ARG...]\n"
+                          "       cloche run [OPTIONS] -c 'SHELL TEXT'\n"
+                          "\n"
+                          "Options end at the first word that is not one.\n"
+                          "\n";
+
+static const char run_tail[] = "  -q, --quiet               errors only\n"
+                               "  -v, --verbose             say what is done\n"
+                               "\n"
+                               "Ends with the command's status, 128+n if signal n killed it, 125 if cloche refused,\n"
+                               "126 if the command cannot be executed, 127 if it is not found.\n";
+
+static const char explain[] =
+    "Say what a run with these options may do, and why.\n"
+    "\n"
+    "Usage: cloche explain [OPTIONS] [--json] [QUESTION...] [-- COMMAND [ARG...]]\n"
+    "\n"
+    "  read:PATH  write:PATH     may this be read, written?\n"
+    "  /PATH                     both\n"
+    "  net:HOST[:PORT]           may it connect there?\n"
+    "  unix:PATH                 may it connect to this socket of the host?\n"
+    "  env:NAME                  is this variable passed on?\n"
+    "  (none)                    the whole plan: mounts, network, environment, limits, locks\n"
+    "\n"
+    "COMMAND is not run: it is for policies whose rules depend on it.\n"
+    "\n";
+
+static const char explain_tail[] = "  --json                    one JSON object instead of lines\n"
+                                   "\n"
+                                   "Ends with 0 if all of it is allowed, 1 if not, 125 if there is no valid policy.\n";
+
+static const char check[] = "Validate policy files: every problem with its place in the file.\n"
+                            "\n"
+                            "Usage: cloche check FILE...\n"
+                            "\n"
+                            "FILE may be preset:NAME. Also lists what a run would refuse as not enforced yet.\n"
+                            "Ends with 0 if all files are valid, 1 if not, 2 if called wrongly.\n";
+
+static const char presets[] = "List the built-in policies, or print one.\n"
+                              "\n"
+                              "Usage: cloche presets [NAME]\n"
+                              "\n"
+                              "A policy file extends one with \"extends\": [\"preset:NAME\"].\n";
+
+static const char init[] = "Write a starter policy, .cloche.json, into the current directory.\n"
+                           "\n"
+                           "Usage: cloche init [--preset NAME]\n"
+                           "\n"
+                           "  -p, --preset NAME         what it extends (default: dev)\n"
+                           "\n"
+                           "A file that is already there is never overwritten.\n";
+
+static const char trust[] = "Let a project's own policy count.\n"
+                            "\n"
+                            "Usage: cloche trust [--revoke | --status] [FILE]\n"
+                            "\n"
+                            "FILE is .cloche.json of the current directory by default. Trust is in the content\n"
+                            "of the file and of all it extends: a change in any of them ends it.\n"
+                            "\n"
+                            "  --revoke                  trust it no longer\n"
+                            "  --status                  say whether it is trusted: ends with 0 if so, 1 if not\n";
+
+static const char doctor[] = "Say what this host can enforce, what is missing and how to get it.\n"
+                             "\n"
+                             "Usage: cloche doctor [--json]\n"
+                             "\n"
+                             "Ends with 0 if the default policy can be enforced in full, 1 if only in part, 2 if no\n"
+                             "run is possible.\n";
+
+struct page {
+    const char *command;
+    const char *parts[3];
+};
+
+static const struct page pages[] = {
+    {"run", {run, policy_options, run_tail}},
+    {"explain", {explain, policy_options, explain_tail}},
+    {"check", {check}},
+    {"presets", {presets}},
+    {"init", {init}},
+    {"trust", {trust}},
+    {"doctor", {doctor}},
+};
+
+bool help_print(const char *command)
+{
+    if (!command) {
+        fputs(general, stdout);
+        return true;
+    }
+    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
+        if (strcmp(pages[i].command, command) != 0)
+            continue;
+        for (size_t part = 0; part < 3 && pages[i].parts[part]; part++)
+            fputs(pages[i].parts[part], stdout);
+        return true;
+    }
+    return false;
+}
+
+bool help_wanted(const char *word)
+{
+    return strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0;
+}

@@ -1,0 +1,47 @@
+/* The options that run and explain share, so that explain answers for exactly
+ * that run. */
+#ifndef CLOCHE_CLI_OPTIONS_H
+#define CLOCHE_CLI_OPTIONS_H
+
+#include "base/log.h"
+#include "plan/plan.h"
+#include "session/prepare.h"
+
+enum { OPTIONS_UNBUILT_MAX = 8 };
+
+struct options {
+    struct session_request request;
+    struct policy_source *sources;
+    size_t source_capacity;
+    struct policy_option *additions;
+    size_t addition_capacity;
+
+    const char *shell_text; /* -c */
+    bool late_names;        /* --allow-degraded late-names */
+    bool json;              /* explain only */
+    bool help;
+    enum log_level level;
+
+    /* Options that were understood but whose feature is not built: a run
+     * refuses them by name. */
+    const char *unbuilt[OPTIONS_UNBUILT_MAX];
+    size_t unbuilt_count;
+
+    char **questions; /* explain only */
+    size_t question_count;
+    size_t question_capacity;
+};
+
+enum options_user { OPTIONS_FOR_RUN, OPTIONS_FOR_EXPLAIN };
+
+/* Reads argv[1...]. For run, options end at the first word that is not one and
+ * the rest is the command; for explain such words are questions, options may
+ * come between them, and the command stands behind "--". `request.command` is
+ * NULL when there is none. */
+bool options_parse(struct arena *arena, enum options_user user, int argc, char **argv, struct options *options,
+                   struct error *err);
+
+/* Was this refusal waived by --allow-degraded? */
+bool options_waive(const struct options *options, const struct refusal *refusal);
+
+#endif

@@ -1,0 +1,235 @@
+/* Parses explain's questions and puts them to decide(). The locks come from the
+ * plan's own account of what holds which rule; for what no rule says (the
+ * defaults) from what every plan does. */
+#include "cli/question.h"
+
+#include "base/path.h"
+#include "policy/problems.h"
+
+#include <string.h>
+
+static const struct {
+    const char *prefix; /* without the colon */
+    enum operation operation;
+} prefixes[] = {
+    {"read", OPERATION_READ}, {"write", OPERATION_WRITE}, {"net", OPERATION_CONNECT},
+    {"unix", OPERATION_UNIX}, {"env", OPERATION_ENV},
+};
+
+enum { PREFIX_COUNT = sizeof prefixes / sizeof *prefixes };
+
+const char *operation_name(enum operation operation)
+{
+    for (size_t i = 0; i < PREFIX_COUNT; i++)
+        if (prefixes[i].operation == operation)
+            return prefixes[i].prefix;
+    return "dns";
+}
+
+/* The shell expands ~ at the start of a word only, not in read:~/x. */
+static struct slice absolute_path(const struct session *session, struct slice path)
+{
+    bool home = path.len > 0 && path.ptr[0] == '~' && (path.len == 1 || path.ptr[1] == '/');
+
+    if (home)
+        return path_normal(session->arena, session->around.home,
+                           path.len > 1 ? slice_from(path, 2) : (struct slice){"", 0});
+    return path_normal(session->arena, session->around.project, path);
+}
+
+static size_t refuse_word(const struct session *session, struct slice word, struct error *err)
+{
+    const char *names[PREFIX_COUNT + 1];
+    size_t colon = slice_find(word, ':');
+    const char *shown = escaped(session->arena, word);
+
+    for (size_t i = 0; i < PREFIX_COUNT; i++)
+        names[i] = prefixes[i].prefix;
+    names[PREFIX_COUNT] = NULL;
+
+    const char *near = colon < word.len ? did_you_mean((struct slice){word.ptr, colon}, names) : NULL;
+    if (near)
+        error_set(err, "\"%s\" is not a question; did you mean \"%s:%s\"?", shown, near,
+                  escaped(session->arena, slice_from(word, colon + 1)));
+    else
+        error_set(err,
+                  "\"%s\" is not a question; ask read:PATH, write:PATH, net:HOST[:PORT], unix:PATH, env:NAME or /PATH",
+                  shown);
+    return 0;
+}
+
+static size_t parse_object(const struct session *session, enum operation operation, struct slice object,
+                           struct question *question, struct error *err)
+{
+    *question = (struct question){.operation = operation, .object = object};
+    if (object.len == 0) {
+        error_set(err, "\"%s:\" asks about nothing: what is to be judged?", operation_name(operation));
+        return 0;
+    }
+
+    switch (operation) {
+    case OPERATION_CONNECT:
+        if (!host_port_parse(object, &question->host, &question->port, err)) {
+            error_wrap(err, "net:%s", escaped(session->arena, object));
+            return 0;
+        }
+        return 1;
+    case OPERATION_ENV:
+        if (slice_find(object, '=') < object.len) {
+            error_set(err, "env:%s: a variable's name has no \"=\"", escaped(session->arena, object));
+            return 0;
+        }
+        return 1;
+    default:
+        question->object = absolute_path(session, object);
+        return 1;
+    }
+}
+
+size_t question_parse(const struct session *session, const char *word,
+                      struct question questions[QUESTIONS_PER_WORD_MAX], struct error *err)
+{
+    struct slice whole = slice_of(word);
+    size_t colon = slice_find(whole, ':');
+
+    if (whole.len > 0 && (whole.ptr[0] == '/' || whole.ptr[0] == '~' || whole.ptr[0] == '.'))
+        return parse_object(session, OPERATION_READ, whole, &questions[0], err) +
+               parse_object(session, OPERATION_WRITE, whole, &questions[1], err);
+    for (size_t i = 0; colon < whole.len && i < PREFIX_COUNT; i++)
+        if (slice_is((struct slice){whole.ptr, colon}, prefixes[i].prefix))
+            return parse_object(session, prefixes[i].operation, slice_from(whole, colon + 1), &questions[0], err);
+    return refuse_word(session, whole, err);
+}
+
+static unsigned landlock_of(const struct plan *plan)
+{
+    return plan->landlock_count > 0 ? LOCK_LANDLOCK : 0;
+}
+
+/* What holds the decisions that no single rule made. */
+static unsigned default_locks(const struct plan *plan, const struct answer *answer)
+{
+    switch (answer->question.operation) {
+    case OPERATION_READ:
+        return LOCK_MOUNT | (plan->landlock_reads ? landlock_of(plan) : 0);
+    case OPERATION_WRITE:
+        return LOCK_MOUNT | landlock_of(plan);
+    case OPERATION_CONNECT:
+    case OPERATION_DNS:
+        return plan->network == NETWORK_NONE ? LOCK_NAMESPACE : 0;
+    case OPERATION_UNIX:
+        return plan->filter_enabled ? LOCK_SECCOMP : 0;
+    case OPERATION_ENV:
+        return LOCK_ENVIRONMENT;
+    }
+    return 0;
+}
+
+/* Built-in rules share their origin, so the text counts too. */
+static bool is_about(const struct hold *hold, const struct decision *decision)
+{
+    const struct origin *a = &hold->origin;
+    const struct origin *b = &decision->origin;
+
+    return slice_equal(hold->rule_text, decision->rule_text) && a->file && b->file && a->path && b->path &&
+           strcmp(a->file, b->file) == 0 && strcmp(a->path, b->path) == 0;
+}
+
+static void find_locks(const struct plan *plan, struct answer *answer)
+{
+    for (size_t i = 0; i < plan->hold_count; i++) {
+        if (!is_about(&plan->holds[i], &answer->decision))
+            continue;
+        answer->locks = plan->holds[i].locks;
+        answer->note = plan->holds[i].note;
+        if (answer->locks)
+            return;
+    }
+    if (!answer->locks && !answer->note)
+        answer->locks = default_locks(plan, answer);
+}
+
+static struct slice canonical_host(struct arena *arena, const struct question *question)
+{
+    const struct host *host = &question->host;
+
+    if (!question->port)
+        return arena_slice(arena, (struct slice){host->name, host->name_length});
+    bool bracket = host->is_address && host->address.v6;
+    return slice_of(arena_printf(arena, bracket ? "[%s]:%u" : "%s:%u", host->name, (unsigned)question->port));
+}
+
+bool question_answer(struct arena *arena, const struct session *session, const struct question *question,
+                     struct answer *answer, struct error *err)
+{
+    const struct policy *policy = &session->policy;
+    struct tree_place place;
+
+    *answer = (struct answer){.question = *question, .real = question->object};
+    switch (question->operation) {
+    case OPERATION_READ:
+    case OPERATION_WRITE:
+        if (!decide_path(policy, session->tree, question->operation, question->object, &answer->real, &answer->decision,
+                         err))
+            return false;
+        break;
+    case OPERATION_UNIX:
+        if (!tree_follow(session->tree, arena, question->object, &place, err))
+            return false;
+        answer->real = place.path;
+        answer->decision = decide_unix(policy, place.path);
+        break;
+    case OPERATION_CONNECT:
+    case OPERATION_DNS:
+        answer->real = canonical_host(arena, question);
+        answer->decision = decide_connect(policy, &question->host, question->port);
+        break;
+    case OPERATION_ENV:
+        answer->decision = decide_env(policy, question->object);
+        break;
+    }
+    if (session->plan.policy)
+        find_locks(&session->plan, answer);
+    return true;
+}
+
+static const char *lock_name(enum lock lock)
+{
+    switch (lock) {
+    case LOCK_MOUNT:
+        return "mount";
+    case LOCK_LANDLOCK:
+        return "landlock";
+    case LOCK_SECCOMP:
+        return "seccomp";
+    case LOCK_NAMESPACE:
+        return "namespace";
+    case LOCK_ENVIRONMENT:
+        return "environment";
+    }
+    return "unknown";
+}
+
+const char *locks_text(struct arena *arena, unsigned locks)
+{
+    struct text out = text_in(arena);
+
+    for (unsigned bit = LOCK_MOUNT; bit <= LOCK_ENVIRONMENT; bit <<= 1)
+        if (locks & bit)
+            text_appendf(&out, "%s%s", out.len ? " + " : "", lock_name((enum lock)bit));
+    return out.len ? out.ptr : "nothing";
+}
+
+void locks_json(unsigned locks, struct text *out)
+{
+    bool first = true;
+
+    text_append_byte(out, '[');
+    for (unsigned bit = LOCK_MOUNT; bit <= LOCK_ENVIRONMENT; bit <<= 1) {
+        if (!(locks & bit))
+            continue;
+        text_appendf(out, "%s\"%s\"", first ? "" : ",", lock_name((enum lock)bit));
+        first = false;
+    }
+    text_append_byte(out, ']');
+}

@@ -1,0 +1,229 @@
+/* The personality `srt`: the command line, words and statuses of Anthropic's
+ * sandbox-runtime 0.0.83, with one repair: options end at the first word that is
+ * not one, so that `srt grep -c x f` runs grep.
+ *
+ * Its words are its own ("Error: ...", status 1); what only cloche refuses (a
+ * feature that is not built, a host that cannot hold the policy) is said in
+ * cloche's form under the name srt, status 1 too. */
+#include "policy/srt.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/report.h"
+#include "jail/jail.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SRT_STATUS_ERROR = 1 };
+
+static const char help[] = "Usage: srt [options] [command...]\n"
+                           "\n"
+                           "Run commands in a sandbox with network and filesystem restrictions\n"
+                           "\n"
+                           "Arguments:\n"
+                           "  command                      command to run in the sandbox\n"
+                           "\n"
+                           "Options:\n"
+                           "  -V, --version                output the version number\n"
+                           "  -d, --debug                  enable debug logging\n"
+                           "  -s, --settings <path>        path to config file (default:\n"
+                           "                               ~/.srt-settings.json)\n"
+                           "  -c <command>                 run command string directly (like sh -c), no\n"
+                           "                               escaping applied\n"
+                           "  --control-fd <fd>            not built yet in cloche: refused\n"
+                           "  -h, --help                   display help for command\n"
+                           "\n"
+                           "Options end at the first word that is not one. This is cloche " CLOCHE_VERSION ".\n";
+
+struct srt_options {
+    const char *settings;
+    const char *shell_text;
+    const char *control_fd;
+    bool debug;
+    char **words;
+};
+
+enum parsed { PARSED, PARSED_DONE, PARSED_WRONG };
+
+/* srt's words go out as they are, without a prefix. */
+static void say(const char *text)
+{
+    fputs(text, stderr);
+}
+
+/* `-s VALUE`, `-sVALUE`, `--settings VALUE`, `--settings=VALUE`. */
+static bool takes(char ***next, const char *letter, const char *name, const char **value, bool *missing)
+{
+    const char *word = **next;
+    size_t length = strlen(name);
+
+    *missing = false;
+    if (letter && strncmp(word, letter, 2) == 0 && word[1] != '-') {
+        *value = word[2] ? word + 2 : NULL;
+    } else if (length > 0 && strncmp(word, name, length) == 0 && (word[length] == '=' || word[length] == '\0')) {
+        *value = word[length] == '=' ? word + length + 1 : NULL;
+    } else {
+        return false;
+    }
+    (*next)++;
+    if (!*value && **next)
+        *value = *(*next)++;
+    *missing = !*value;
+    return true;
+}
+
+static bool is_flag(const char *word, const char *letter, const char *name)
+{
+    return strcmp(word, letter) == 0 || strcmp(word, name) == 0;
+}
+
+static enum parsed parse(struct arena *arena, char **argv, struct srt_options *options)
+{
+    char **next = argv;
+    bool missing = false;
+
+    *options = (struct srt_options){0};
+    while (*next && (*next)[0] == '-' && (*next)[1]) {
+        const char *word = *next;
+        if (strcmp(word, "--") == 0) {
+            next++;
+            break;
+        }
+        if (is_flag(word, "-V", "--version")) {
+            puts("0.0.83 (cloche " CLOCHE_VERSION ")");
+            return PARSED_DONE;
+        }
+        if (is_flag(word, "-h", "--help")) {
+            fputs(help, stdout);
+            return PARSED_DONE;
+        }
+        if (is_flag(word, "-d", "--debug")) {
+            options->debug = true;
+            next++;
+            continue;
+        }
+        if (!takes(&next, "-s", "--settings", &options->settings, &missing) &&
+            !takes(&next, "-c", "", &options->shell_text, &missing) &&
+            !takes(&next, NULL, "--control-fd", &options->control_fd, &missing)) {
+            say(arena_printf(arena, "error: unknown option '%s'\n", escaped(arena, slice_of(word))));
+            return PARSED_WRONG;
+        }
+        if (missing) {
+            say(arena_printf(arena, "error: option '%s' argument missing\n", escaped(arena, slice_of(word))));
+            return PARSED_WRONG;
+        }
+    }
+    options->words = next;
+    return PARSED;
+}
+
+/* srt gives every command to bash; "$@" lets bash run words as they are. */
+static char **command_of(struct arena *arena, const struct srt_options *options)
+{
+    size_t count = 0;
+    size_t fixed = 0;
+
+    while (!options->shell_text && options->words[count])
+        count++;
+    char **command = arena_alloc(arena, (count + 5) * sizeof *command);
+    command[fixed++] = arena_string(arena, "bash");
+    command[fixed++] = arena_string(arena, "-c");
+    command[fixed++] = arena_string(arena, options->shell_text ? options->shell_text : "\"$@\"");
+    if (count > 0)
+        command[fixed++] = arena_string(arena, "bash");
+    memcpy(command + fixed, options->words, count * sizeof *command);
+    return command;
+}
+
+/* What srt sets inside besides its proxies. */
+static size_t environment_of(struct arena *arena, struct policy_option additions[2])
+{
+    const char *temporary = getenv("CLAUDE_CODE_TMPDIR");
+
+    if (!temporary || !*temporary)
+        temporary = getenv("CLAUDE_TMPDIR");
+    if (!temporary || !*temporary)
+        temporary = "/tmp/claude";
+    additions[0] = (struct policy_option){OPTION_ENV, "SANDBOX_RUNTIME=1"};
+    additions[1] = (struct policy_option){OPTION_ENV, arena_printf(arena, "TMPDIR=%s", temporary)};
+    return 2;
+}
+
+static bool say_objections(const struct session *session)
+{
+    const struct options no_options = {0};
+    struct objection *objections;
+    size_t count = report_objections(&no_options, session, &objections);
+
+    for (size_t i = 0; i < count; i++)
+        log_error("refused: %s (%s)", objections[i].what, origin_text(session->arena, &objections[i].origin));
+    return count > 0;
+}
+
+static int run(struct arena *arena, const struct srt_options *options)
+{
+    struct policy_source source = {.kind = SOURCE_FILE, .name = options->settings};
+    struct policy_option additions[2];
+    struct session_request request = {
+        .personality = PERSONALITY_SRT,
+        .sources = &source,
+        .source_count = options->settings ? 1 : 0,
+        .options = additions,
+        .option_count = environment_of(arena, additions),
+        .environment = environ,
+        .command = command_of(arena, options),
+    };
+    struct session session;
+    struct error err;
+
+    if (!session_prepare(arena, &request, &session, &err)) {
+        struct text out = text_in(arena);
+        if (err.text[0])
+            log_error("%s", err.text);
+        if (session.problems.errors > 0)
+            srt_print_problems(&session.problems, &out);
+        fwrite(text_slice(&out).ptr, 1, out.len, stderr);
+        return SRT_STATUS_ERROR;
+    }
+    if (say_objections(&session))
+        return SRT_STATUS_ERROR;
+
+    int status;
+    if (!jail_run(&session.plan, request.command, &status, &err)) {
+        log_error("%s", err.text);
+        return SRT_STATUS_ERROR;
+    }
+    return status;
+}
+
+int srt_main(int argc, char **argv)
+{
+    struct arena arena ARENA_CLEANUP = {0};
+    struct srt_options options;
+    const char *debug = getenv("SRT_DEBUG");
+
+    log_set_name("srt");
+    switch (parse(&arena, argv + (argc > 0), &options)) {
+    case PARSED_DONE:
+        return STATUS_OK;
+    case PARSED_WRONG:
+        return SRT_STATUS_ERROR;
+    case PARSED:
+        break;
+    }
+    if (options.debug || (debug && *debug))
+        log_set_level(LOG_VERBOSE);
+    if (options.control_fd) {
+        log_error("--control-fd is not built yet; leave it out");
+        return SRT_STATUS_ERROR;
+    }
+    if (!options.shell_text && !options.words[0]) {
+        say("Error: No command specified. Use -c <command> or provide command arguments.\n");
+        return SRT_STATUS_ERROR;
+    }
+    return run(&arena, &options);
+}

@@ -1,0 +1,56 @@
+/* From what the command line asked for to a plan that can be carried out or
+ * explained. run and explain both come through here, so that explain answers
+ * for exactly that run. */
+#ifndef CLOCHE_SESSION_PREPARE_H
+#define CLOCHE_SESSION_PREPARE_H
+
+#include "plan/plan.h"
+#include "policy/load.h"
+
+struct session_request {
+    enum personality personality;
+    const char *project;                 /* -C; NULL: not given */
+    const struct policy_source *sources; /* --settings and --preset, in order; none: look for the policy */
+    size_t source_count;
+    const struct policy_option *options;
+    size_t option_count;
+    char *const *environment; /* cloche's own */
+    char *const *command;     /* argv, NULL at the end; NULL: none */
+};
+
+struct session {
+    struct arena *arena;
+    struct surroundings around;
+    const struct policy_source *sources; /* what the policy was made of, found or given */
+    size_t source_count;
+    const char *passed_over; /* a project policy that is not trusted; NULL: none */
+    struct problems problems;
+    struct policy policy;
+    struct facts facts;
+    struct tree *tree;
+    struct plan plan;
+};
+
+/* The three stages. None says anything by itself: the reasons for a failure are
+ * in session->problems, or in `err` (whose text is empty otherwise). */
+
+/* Finds, reads and merges the policy. */
+bool session_read(struct arena *arena, const struct session_request *request, struct session *session,
+                  struct error *err);
+/* Follows its links: decide() can be asked from here on. */
+bool session_resolve(struct session *session);
+/* Makes the plan. */
+bool session_plan(struct session *session, struct error *err);
+
+/* All three. */
+bool session_prepare(struct arena *arena, const struct session_request *request, struct session *session,
+                     struct error *err);
+
+/* Says on stderr what session_prepare met: a policy passed over, warnings,
+ * problems, the error. */
+void session_say(const struct session *session, const struct error *err);
+
+/* One problem in one line: "FILE: JSON.PATH: text". */
+const char *problem_line(struct arena *arena, const struct problem *problem);
+
+#endif

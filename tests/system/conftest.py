@@ -1,0 +1,124 @@
+"""Fixtures for tests that look at the binary from outside.
+
+Every test that takes `person` runs twice where the suite runs as root: as root and
+as an ordinary user. Each person gets a home and a project of their own, which are
+gone afterwards."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import pytest
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+ORDINARY_UID = 60321
+
+
+@pytest.fixture(scope="session")
+def binaries():
+    """A directory everybody can reach, with the binary and its other names."""
+    built = pathlib.Path(os.environ.get("CLOCHE", TOP / "build" / "cloche"))
+    with tempfile.TemporaryDirectory(prefix="cloche-bin-") as directory:
+        place = pathlib.Path(directory)
+        place.chmod(0o755)
+        shutil.copy(built, place / "cloche")
+        (place / "cloche").chmod(0o755)
+        for name in ("srt", "codex-linux-sandbox"):
+            (place / name).symlink_to("cloche")
+        yield place
+
+
+class Person:
+    """Somebody with a home and a project, who runs cloche."""
+
+    def __init__(self, uid, base, binaries):
+        self.uid = uid
+        self.base = base
+        self.binaries = binaries
+        self.home = base / "home"
+        self.project = self.home / "project"
+        self.environment = {
+            "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "HOME": str(self.home),
+            "USER": "somebody",
+            "LANG": "C.UTF-8",
+        }
+        self.directory(self.home)
+        self.directory(self.project)
+
+    def own(self, path):
+        os.chown(path, self.uid, self.uid, follow_symlinks=False)
+        return path
+
+    def directory(self, path):
+        path = self.home / path
+        missing = [path, *path.parents]
+        for each in reversed(missing[: next(i for i, p in enumerate(missing) if p.exists())]):
+            each.mkdir()
+            self.own(each)
+        return path
+
+    def file(self, path, content="content\n"):
+        """A file below the project (or at an absolute path); dict becomes JSON."""
+        path = self.project / path
+        self.directory(path.parent)
+        if not isinstance(content, (str, bytes)):
+            content = json.dumps(content)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return self.own(path)
+
+    def link(self, path, target):
+        path = self.project / path
+        self.directory(path.parent)
+        path.symlink_to(target)
+        return self.own(path)
+
+    def call(self, name, *arguments, cwd=None, environment=None, **keywords):
+        identity = {} if os.geteuid() else {"user": self.uid, "group": self.uid, "extra_groups": []}
+        return subprocess.run(
+            [self.binaries / name, *arguments],
+            cwd=cwd or self.project,
+            env={**self.environment, **(environment or {})},
+            text=True,
+            errors="surrogateescape",
+            timeout=60,
+            check=False,
+            **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **keywords},
+            **identity,
+        )
+
+    def cloche(self, *arguments, **keywords):
+        return self.call("cloche", *arguments, **keywords)
+
+    def srt(self, *arguments, **keywords):
+        return self.call("srt", *arguments, **keywords)
+
+    def explain(self, *arguments, **keywords):
+        """The JSON object of `explain --json`, with the exit status in it."""
+        answer = self.cloche("explain", "--json", *arguments, **keywords)
+        assert answer.stdout, answer.stderr
+        return {**json.loads(answer.stdout), "status": answer.returncode}
+
+    def allowed(self, question, *arguments, **keywords):
+        """Does explain say yes to one question?"""
+        answer = self.cloche("explain", *arguments, question, **keywords)
+        assert answer.returncode in (0, 1), answer.stderr
+        return answer.returncode == 0
+
+
+@pytest.fixture(params=["root", "ordinary"] if os.geteuid() == 0 else ["ordinary"])
+def person(request, binaries):
+    if os.geteuid() == 0:
+        uid = 0 if request.param == "root" else ORDINARY_UID
+    else:
+        uid = os.geteuid()
+    # Not below /tmp: a run has a /tmp of its own.
+    parent = "/home" if os.access("/home", os.W_OK) else None
+    base = pathlib.Path(tempfile.mkdtemp(prefix="cloche-test-", dir=parent))
+    base.chmod(0o755)
+    os.chown(base, uid, uid)
+    yield Person(uid, base, binaries)
+    shutil.rmtree(base)

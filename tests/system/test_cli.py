@@ -1,0 +1,143 @@
+"""The command line itself: dispatch, options, words, statuses."""
+
+import re
+
+import pytest
+
+COMMANDS = ["run", "explain", "check", "presets", "init", "trust", "doctor"]
+
+
+def test_version_goes_to_stdout(person):
+    answer = person.cloche("--version")
+    assert answer.returncode == 0
+    assert re.fullmatch(r"cloche \d+\.\d+\.\d+\n", answer.stdout)
+    assert answer.stderr == ""
+
+
+def test_help_lists_every_command(person):
+    answer = person.cloche("--help")
+    assert answer.returncode == 0
+    for command in COMMANDS:
+        assert re.search(rf"^  {command} ", answer.stdout, re.M), command
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_on_one_screen_width(person, command):
+    answer = person.cloche(command, "--help")
+    assert answer.returncode == 0
+    assert f"Usage: cloche {command}" in answer.stdout
+    assert max(map(len, answer.stdout.splitlines())) <= 100
+    assert person.cloche("help", command).stdout == answer.stdout
+
+
+def test_no_command_is_refused_with_a_pointer_to_help(person):
+    answer = person.cloche()
+    assert answer.returncode == 125
+    assert answer.stdout == ""
+    assert answer.stderr == "cloche: no command given; see cloche --help\n"
+
+
+@pytest.mark.parametrize(
+    "word, words_expected",
+    [("runn", 'did you mean "run"?'), ("expalin", 'did you mean "explain"?'), ("make", "cloche run make")],
+)
+def test_unknown_command_is_refused_with_what_was_probably_meant(person, word, words_expected):
+    answer = person.cloche(word)
+    assert answer.returncode == 125
+    assert words_expected in answer.stderr
+
+
+@pytest.mark.parametrize("command", ["learn", "log"])
+def test_commands_that_are_not_built_say_so_and_refuse(person, command):
+    answer = person.cloche(command)
+    assert answer.returncode == 125
+    assert answer.stderr == f'cloche: "{command}" is not built yet\n'
+
+
+def test_codex_personality_refuses_and_runs_nothing(person):
+    answer = person.call("codex-linux-sandbox", "--", "touch", "made")
+    assert answer.returncode == 125
+    assert "not built yet" in answer.stderr
+    assert not (person.project / "made").exists()
+
+
+def test_answer_that_cannot_be_written_is_an_error(person):
+    with open("/dev/full", "w") as full:
+        answer = person.cloche("presets", stdout=full)
+    assert answer.returncode == 125
+    assert "standard output" in answer.stderr
+
+
+@pytest.mark.parametrize("command", ["run", "explain"])
+class TestSharedOptions:
+    @pytest.mark.parametrize(
+        "option, near",
+        [("--alow-read", "--allow-read"), ("--setings=x", "--settings"), ("--allow-domains", "--allow-domain")],
+    )
+    def test_misspelled_option_is_refused_with_did_you_mean(self, person, command, option, near):
+        answer = person.cloche(command, option, "x")
+        assert answer.returncode == 125
+        assert f'did you mean "{near}"?' in answer.stderr
+
+    def test_option_without_its_value_is_refused(self, person, command):
+        answer = person.cloche(command, "--allow-read")
+        assert answer.returncode == 125
+        assert "--allow-read needs a value" in answer.stderr
+
+    def test_flag_with_a_value_is_refused(self, person, command):
+        answer = person.cloche(command, "--quiet=yes", "x")
+        assert answer.returncode == 125
+        assert "--quiet takes no value" in answer.stderr
+
+    def test_degraded_tokens_are_a_closed_list(self, person, command):
+        answer = person.cloche(command, "--allow-degraded", "late-name", "true")
+        assert answer.returncode == 125
+        assert 'it takes: late-names; did you mean "late-names"?' in answer.stderr
+
+    def test_backends_are_a_closed_list(self, person, command):
+        answer = person.cloche(command, "--backend", "docker", "true")
+        assert answer.returncode == 125
+        assert "it takes: auto, namespaces, landlock" in answer.stderr
+
+    def test_codex_policies_are_refused_by_name(self, person, command):
+        answer = person.cloche(command, "-s", "codex:x.json", "true")
+        assert answer.returncode == 125
+        assert "Codex policies are not read yet" in answer.stderr
+
+    def test_option_named_by_hostile_bytes_is_shown_escaped(self, person, command):
+        answer = person.cloche(command, "--\x1b]0;owned\x07\u202e", "x")
+        assert answer.returncode == 125
+        assert "\x1b" not in answer.stderr and "\u202e" not in answer.stderr
+        assert r"\x1b" in answer.stderr
+
+
+class TestRunOptions:
+    def test_without_a_command_nothing_is_run(self, person):
+        answer = person.cloche("run", "--allow-read", "/etc")
+        assert answer.returncode == 125
+        assert "no command given" in answer.stderr
+
+    def test_json_belongs_to_explain(self, person):
+        answer = person.cloche("run", "--json", "true")
+        assert answer.returncode == 125
+        assert 'unknown option "--json"' in answer.stderr
+
+    def test_shell_text_and_command_together_are_refused(self, person):
+        answer = person.cloche("run", "-c", "touch made", "touch", "made")
+        assert answer.returncode == 125
+        assert "both -c and a command" in answer.stderr
+        assert not (person.project / "made").exists()
+
+    @pytest.mark.parametrize(
+        "option", [["--ask"], ["--control-fd", "3"], ["--events", "fd:3"], ["--backend", "landlock"]]
+    )
+    def test_options_that_are_not_built_are_refused_by_name(self, person, option):
+        answer = person.cloche("run", *option, "touch", "made")
+        name = " ".join(option) if option[0] == "--backend" else option[0]
+        assert answer.returncode == 125
+        assert f"refused: {name} is not built yet" in answer.stderr
+        assert not (person.project / "made").exists()
+
+    def test_all_refusals_are_said_at_once(self, person):
+        answer = person.cloche("run", "--ask", "--control-fd=3", "true")
+        assert answer.stderr.count("is not built yet") == 2

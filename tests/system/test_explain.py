@@ -1,0 +1,252 @@
+"""`cloche explain`: verdict, rule, lock, and a hint that helps."""
+
+import json
+import shlex
+
+import pytest
+
+
+def only(person, question, *arguments, **keywords):
+    answers = person.explain(*arguments, question, **keywords)["answers"]
+    assert len(answers) == 1
+    return answers[0]
+
+
+class TestAnswers:
+    def test_allowed_and_denied_by_exit_status(self, person):
+        assert person.cloche("explain", "read:/usr").returncode == 0
+        assert person.cloche("explain", "write:/usr").returncode == 1
+        assert person.cloche("explain", "read:/usr", "write:/usr").returncode == 1
+
+    def test_bare_path_asks_for_reading_and_writing(self, person):
+        answers = person.explain("/usr")["answers"]
+        assert [(each["operation"], each["verdict"]) for each in answers] == [("read", "allowed"), ("write", "denied")]
+
+    def test_answer_names_rule_file_and_place(self, person):
+        policy = person.file("policy.json", {"filesystem": {"denyRead": ["/opt", "/srv"]}})
+        answer = only(person, "read:/srv/www", "-s", policy)
+        assert answer["verdict"] == "denied"
+        assert answer["rule"] == {"file": str(policy), "path": "filesystem.denyRead[1]", "text": "/srv"}
+        line = person.cloche("explain", "-s", policy, "read:/srv/www").stdout
+        assert line.startswith("denied   read   /srv/www  ")
+        assert f'"/srv" ({policy}: filesystem.denyRead[1])' in line
+        assert "held by mount" in line
+        assert line.count("\n") == 1
+
+    def test_path_is_judged_by_what_it_really_is(self, person):
+        person.directory(person.home / "secret")
+        link = person.link("innocent", person.home / "secret")
+        policy = person.file("policy.json", {"filesystem": {"denyRead": ["~/secret"]}})
+        answer = only(person, f"read:{link}/key", "-s", policy)
+        assert answer["verdict"] == "denied"
+        assert answer["real"] == f"{person.home}/secret/key"
+        line = person.cloche("explain", "-s", policy, f"read:{link}/key").stdout
+        assert f"{link}/key -> {person.home}/secret/key" in line
+
+    def test_relative_paths_and_home_are_understood(self, person):
+        person.file("src/main.c")
+        assert only(person, "write:src/main.c")["object"] == str(person.project / "src/main.c")
+        assert only(person, "read:~/.ssh")["object"] == str(person.home / ".ssh")
+        assert person.explain("./src")["answers"][0]["object"] == str(person.project / "src")
+
+    def test_environment(self, person):
+        assert person.allowed("env:LANG")
+        assert not person.allowed("env:GH_TOKEN")
+        assert person.allowed("env:GH_TOKEN", "--env", "GH_TOKEN")
+        assert only(person, "env:GH_TOKEN")["locks"] == ["environment"]
+
+    def test_network_without_any_allowed_domain_is_none(self, person):
+        answer = only(person, "net:example.com:443")
+        assert answer["verdict"] == "denied"
+        assert answer["locks"] == ["namespace"]
+
+    def test_network_by_name(self, person):
+        options = ["--allow-domain", "*.example.com", "--deny-domain", "bad.example.com"]
+        assert person.allowed("net:a.example.com:443", *options)
+        assert person.allowed("net:A.Example.COM.", *options)
+        assert not person.allowed("net:example.com", *options)
+        assert not person.allowed("net:bad.example.com", *options)
+
+    def test_host_is_shown_in_the_form_that_was_judged(self, person):
+        assert only(person, "net:EXAMPLE.com:443")["real"] == "example.com:443"
+
+    def test_unix_sockets(self, person):
+        assert not person.allowed("unix:/run/docker.sock")
+        assert person.allowed("unix:/run/docker.sock", "--allow-unix", "/run/docker.sock")
+
+    def test_options_of_the_run_are_part_of_the_question(self, person):
+        assert not person.allowed("write:/opt")
+        assert person.allowed("write:/opt", "--allow-write=/opt")
+        assert not person.allowed("write:/opt", "--allow-write", "/opt", "--deny-write", "/opt")
+
+    def test_rules_that_depend_on_the_command_see_it(self, person):
+        person.directory(person.home / ".aws")
+        rule = {"path": "$HOME/.aws", "access": "read", "when": {"command": "aws *"}}
+        policy = person.file("policy.json", {"rules": [rule]})
+        question = f"read:{person.home}/.aws"
+        assert not person.allowed(question, "-s", policy)
+        answer = person.cloche("explain", "-s", policy, question, "--", "aws", "s3", "ls")
+        assert answer.returncode == 0, answer.stdout + answer.stderr
+
+
+class TestHints:
+    """What a hint says to add does allow it: nobody is sent round in circles."""
+
+    def followed(self, person, question, *arguments):
+        answer = only(person, question, *arguments)
+        assert answer["verdict"] == "denied"
+        hint = answer["hint"]
+        assert hint, answer
+        more = shlex.split(hint["option"]) if hint["option"] else []
+        if hint["policy"]:
+            more += ["-s", str(person.file("hint.json", "{" + hint["policy"] + "}"))]
+        return person.allowed(question, *arguments, *more), hint
+
+    def test_hidden_directory(self, person):
+        person.directory(person.home / ".ssh")
+        allowed, hint = self.followed(person, "read:~/.ssh", "-p", "dev")
+        assert allowed
+        assert hint["option"] == f"--allow-read {person.home}/.ssh"
+
+    def test_existing_directory_outside_the_project(self, person):
+        allowed, hint = self.followed(person, "write:/opt", "-p", "dev")
+        assert allowed
+        assert hint["option"] == "--allow-write /opt"
+
+    def test_file_that_does_not_exist_yet(self, person):
+        person.directory(person.home / "data")
+        allowed, hint = self.followed(person, "write:~/data/new/file", "-p", "dev")
+        assert allowed
+        assert hint["option"] == f"--allow-write {person.home}/data"
+
+    def test_no_hint_opens_the_home_or_the_configuration_of_the_system(self, person):
+        for question in ("write:~/new-file", "write:/etc/new-file", "write:/new-file"):
+            hint = only(person, question, "-p", "dev")["hint"]
+            assert hint["before"] == "make it first"
+            assert hint["option"].endswith("new-file")
+
+    def test_protected_name(self, person):
+        person.directory(person.project / ".git/hooks")
+        allowed, hint = self.followed(person, "write:.git/hooks/pre-commit", "-p", "dev")
+        assert allowed
+        assert hint["option"] is None
+        assert json.loads("{" + hint["policy"] + "}") == {"filesystem": {"unprotect": [".git/hooks/"]}}
+
+    def test_deny_write_is_lifted_by_taking_it_back(self, person):
+        person.directory(person.project / "vendor")
+        policy = person.file("policy.json", {"extends": ["preset:dev"], "filesystem": {"denyWrite": ["vendor"]}})
+        allowed, hint = self.followed(person, "write:vendor/x", "-s", str(policy))
+        assert allowed
+        assert json.loads("{" + hint["policy"] + "}") == {"filesystem": {"denyWrite": ["!vendor"]}}
+
+    def test_denied_domain_variable_and_socket(self, person):
+        network = {"allowedDomains": ["*.example.com"], "deniedDomains": ["bad.example.com"]}
+        policy = person.file("policy.json", {"network": network})
+        for question, *options in (
+            ["net:example.com:443"],
+            ["net:bad.example.com", "-s", str(policy)],
+            ["env:MY_API_KEY"],
+            ["unix:/run/some.sock"],
+        ):
+            allowed, _ = self.followed(person, question, "-p", "dev", *options)
+            assert allowed, question
+
+    def test_denial_on_the_command_line_is_lifted_by_leaving_it_out(self, person):
+        options = ["--allow-domain", "*.example.com", "--deny-domain", "bad.example.com"]
+        assert only(person, "net:bad.example.com", *options)["hint"] is None
+        assert "leave out --deny-domain" in person.cloche("explain", *options, "net:bad.example.com").stdout
+
+    def test_path_with_hostile_bytes_can_be_pasted(self, person):
+        name = b"a b\x1b'\xff\n".decode(errors="surrogateescape")
+        place = person.directory(person.home / "x" / name)
+        answer = person.cloche("explain", "-p", "dev", f"write:{place}")
+        assert answer.returncode == 1
+        assert "\x1b" not in answer.stdout and answer.stdout.count("\n") == 1
+        option = answer.stdout.split("to allow: ")[1].strip()
+        assert option.endswith(r"/x/a b\x1b\x27\xff\x0a'")
+        assert person.allowed(f"write:{place}", "-p", "dev", "--allow-write", str(place))
+
+    def test_what_is_never_allowed_has_no_hint(self, person):
+        person.cloche("init")
+        person.cloche("trust")
+        state = person.home / ".local/state/cloche"
+        for question in (f"write:{state}", "read:/proc/kcore", "write:/proc/sys/kernel/core_pattern"):
+            answer = only(person, question, "-p", "dev")
+            assert answer["verdict"] == "denied"
+            assert answer["hint"] is None, question
+        assert "nothing allows it" in person.cloche("explain", "-p", "dev", "read:/proc/kcore").stdout
+
+
+class TestPlan:
+    def test_whole_plan_names_every_part(self, person):
+        answer = person.cloche("explain", environment={"MY_TOKEN": "hush-hush"})
+        assert answer.returncode == 0
+        for word in ("project ", "policy ", "network ", "environment ", "held back ", "limits ", "filter ", "files", "rules"):
+            assert f"\n{word}" in "\n" + answer.stdout, word
+        assert "MY_TOKEN" in answer.stdout
+
+    def test_values_of_variables_are_never_shown(self, person):
+        shown = person.cloche("explain", environment={"MY_TOKEN": "hush-hush", "OTHER": "also-hush"})
+        assert "hush" not in shown.stdout + shown.stderr
+        assert "hush" not in json.dumps(person.explain(environment={"MY_TOKEN": "hush-hush", "OTHER": "also-hush"}))
+
+    def test_plan_is_the_same_every_time(self, person):
+        assert person.cloche("explain").stdout == person.cloche("explain").stdout
+
+    def test_json_has_its_stable_keys(self, person):
+        plan = person.explain()
+        assert plan.pop("status") == 0
+        assert set(plan) == {
+            "version", "project", "workingDirectory", "policy", "passedOver", "warnings", "refusals",
+            "steps", "network", "environment", "limits", "filter", "rules",
+        }  # fmt: skip
+        assert plan["version"] == 1
+        assert plan["project"] == plan["workingDirectory"] == str(person.project)
+
+    def test_json_answers_have_their_stable_keys(self, person):
+        answers = person.explain("/usr", "env:HOME")
+        assert answers["allowed"] is False
+        path, _, variable = answers["answers"]
+        common = {"question", "operation", "object", "real", "verdict", "why", "reason", "rule", "locks", "note", "hint"}
+        assert set(variable) == common
+        assert set(path) == common | {"access", "backing", "passage"}
+
+    def test_what_a_run_would_refuse_is_said_by_name(self, person):
+        refused = person.explain("--allow-domain", "example.com", "--ask")["refusals"]
+        assert any("--ask" in each["what"] for each in refused)
+        assert any("network" in each["path"] or "--allow-domain" in each["path"] for each in refused)
+        assert person.explain("-p", "dev")["refusals"] == []
+
+
+class TestWrongQuestions:
+    @pytest.mark.parametrize(
+        "question, words",
+        [
+            ("wrte:/x", 'did you mean "write:/x"?'),
+            ("nonsense", "ask read:PATH"),
+            ("read:", "asks about nothing"),
+            ("net:0x7f.1", "0x7f.1"),
+            ("net:a b", "a b"),
+            ("env:A=B", '"="'),
+            ("read:/\x1b[2J", None),
+        ],
+    )
+    def test_question_that_makes_no_sense_is_refused(self, person, question, words):
+        answer = person.cloche("explain", question)
+        assert "\x1b" not in answer.stdout + answer.stderr
+        if words:
+            assert answer.returncode == 125
+            assert words in answer.stderr
+
+    def test_policy_with_problems_is_refused_with_all_of_them(self, person):
+        policy = person.file("policy.json", {"filesystem": {"alowRead": [], "tmp": "nowhere"}})
+        answer = person.cloche("explain", "-s", policy, "read:/usr")
+        assert answer.returncode == 125
+        assert f"cloche: {policy}: filesystem.alowRead: " in answer.stderr
+        assert f"cloche: {policy}: filesystem.tmp: " in answer.stderr
+
+    def test_home_is_never_taken_as_the_project_by_implication(self, person):
+        answer = person.cloche("explain", "read:/usr", cwd=person.home)
+        assert answer.returncode == 125
+        assert "-C" in answer.stderr
+        assert person.cloche("explain", "-C", ".", "read:/usr", cwd=person.home).returncode == 0
