@@ -19,6 +19,25 @@ static const char *weight_name(enum finding_weight weight)
     return weight == WEIGHT_REQUIRED ? "required" : weight == WEIGHT_DEFAULT ? "default" : "optional";
 }
 
+struct named_setting {
+    const char *name;
+    long value;
+};
+
+enum { NAMED_SETTINGS = 7 };
+
+static void name_settings(const struct settings *settings, struct named_setting named[NAMED_SETTINGS])
+{
+    named[0] = (struct named_setting){"user.max_user_namespaces", settings->max_user_namespaces};
+    named[1] = (struct named_setting){"user.max_mnt_namespaces", settings->max_mnt_namespaces};
+    named[2] = (struct named_setting){"user.max_pid_namespaces", settings->max_pid_namespaces};
+    named[3] = (struct named_setting){"user.max_net_namespaces", settings->max_net_namespaces};
+    named[4] = (struct named_setting){"kernel.unprivileged_userns_clone", settings->unprivileged_userns_clone};
+    named[5] = (struct named_setting){"kernel.apparmor_restrict_unprivileged_userns",
+                                      settings->apparmor_restrict_unprivileged_userns};
+    named[6] = (struct named_setting){"kernel.yama.ptrace_scope", settings->ptrace_scope};
+}
+
 static void print_table(const struct examination *examination, struct text *out)
 {
     size_t width = strlen("WHAT");
@@ -33,6 +52,21 @@ static void print_table(const struct examination *examination, struct text *out)
         text_appendf(out, "%-*s  %-7s  %s\n", (int)width, finding->title, finding_status_name(finding->status),
                      finding->needed_for);
         text_appendf(out, "%-*s  %-7s    %s\n", (int)width, "", "", finding->detail);
+    }
+}
+
+static void print_settings(const struct examination *examination, struct text *out)
+{
+    struct named_setting named[NAMED_SETTINGS];
+    const char *modules = examination->settings.lsm;
+
+    name_settings(&examination->settings, named);
+    text_appendf(out, "\nSecurity modules: %s\n",
+                 modules ? escaped(out->arena, slice_of(modules)) : "unknown (/sys/kernel/security cannot be read)");
+    text_append_string(out, "Settings that matter here:\n");
+    for (size_t i = 0; i < NAMED_SETTINGS; i++) {
+        if (named[i].value != SETTING_ABSENT)
+            text_appendf(out, "    %s = %ld\n", named[i].name, named[i].value);
     }
 }
 
@@ -107,26 +141,20 @@ static void append_json_member(struct text *out, const char *name, const char *v
     append_json_string(out, value);
 }
 
-static void append_json_setting(struct text *out, const char *name, long value, bool last)
-{
-    if (value == SETTING_ABSENT)
-        text_appendf(out, "\"%s\":null%s", name, last ? "" : ",");
-    else
-        text_appendf(out, "\"%s\":%ld%s", name, value, last ? "" : ",");
-}
-
 static void append_json_settings(const struct settings *settings, struct text *out)
 {
+    struct named_setting named[NAMED_SETTINGS];
+
+    name_settings(settings, named);
     text_append_string(out, "\"settings\":{");
-    append_json_setting(out, "user.max_user_namespaces", settings->max_user_namespaces, false);
-    append_json_setting(out, "user.max_mnt_namespaces", settings->max_mnt_namespaces, false);
-    append_json_setting(out, "user.max_pid_namespaces", settings->max_pid_namespaces, false);
-    append_json_setting(out, "user.max_net_namespaces", settings->max_net_namespaces, false);
-    append_json_setting(out, "kernel.unprivileged_userns_clone", settings->unprivileged_userns_clone, false);
-    append_json_setting(out, "kernel.apparmor_restrict_unprivileged_userns",
-                        settings->apparmor_restrict_unprivileged_userns, false);
-    append_json_setting(out, "kernel.yama.ptrace_scope", settings->ptrace_scope, true);
-    text_append_string(out, "},");
+    for (size_t i = 0; i < NAMED_SETTINGS; i++) {
+        text_appendf(out, "%s\"%s\":", i ? "," : "", named[i].name);
+        if (named[i].value == SETTING_ABSENT)
+            text_append_string(out, "null");
+        else
+            text_appendf(out, "%ld", named[i].value);
+    }
+    text_append_string(out, "},\n");
 }
 
 static void append_json_findings(const struct examination *examination, struct text *out)
@@ -200,7 +228,6 @@ static void print_json(const struct examination *examination, struct text *out)
     append_json_member(out, "securityModules", examination->settings.lsm);
     text_append_string(out, ",\n");
     append_json_settings(&examination->settings, out);
-    text_append_byte(out, '\n');
     append_json_findings(examination, out);
     append_json_conclusion(examination, out);
 }
@@ -224,6 +251,7 @@ int command_doctor(int argc, char **argv)
         print_json(&examination, &out);
     } else {
         print_table(&examination, &out);
+        print_settings(&examination, &out);
         print_remedies(&examination, &out);
         print_conclusion(&examination, &out);
     }

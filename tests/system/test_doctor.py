@@ -177,8 +177,17 @@ def test_plain_report_says_for_each_subject_what_and_whether(binary):
         line = next(line for line in lines if line.startswith(item["title"] + " "))
         assert line[column:].startswith(item["status"] + " ")
         assert item["detail"] in done.stdout
+    for name, value in report["settings"].items():
+        assert (f"    {name} = {value}" in lines) == (value is not None)
     for token in report["allowDegraded"]:
         assert f"--allow-degraded {token}" in done.stdout
+
+
+def test_report_that_cannot_be_written_is_no_verdict(binary):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([binary, "doctor"], stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE,
+                              text=True, timeout=120, check=False)
+    assert done.returncode == 125 and "standard output" in done.stderr
 
 
 def test_wrong_argument_is_told_apart_from_every_verdict(binary):
