@@ -175,6 +175,15 @@ static bool is_own_tmpfs(const struct region *region)
     return false;
 }
 
+/* The region whose tmpfs one sees at `region`, if it is one of ours: a pin shows
+ * what is around it. */
+static const struct region *tmpfs_owner(const struct region *region)
+{
+    while (region && region->step->kind == STEP_PIN)
+        region = region->around;
+    return region && is_own_tmpfs(region) ? region : NULL;
+}
+
 static enum step_kind kind_of(const struct region *region)
 {
     bool directory = region->node == NODE_DIRECTORY;
@@ -277,9 +286,10 @@ static void place_regions(struct builder *builder)
 {
     for (size_t i = 0; i < builder->boundary_count; i++) {
         const struct region *region = map_get(&builder->regions, builder->boundaries[i]->path);
-        if (region && region->around && is_own_tmpfs(region->around))
-            place_entry(builder, region->around, region->node == NODE_DIRECTORY ? ENTRY_DIRECTORY : ENTRY_FILE,
-                        region->path, (struct slice){0});
+        const struct region *owner = region ? tmpfs_owner(region->around) : NULL;
+        if (owner)
+            place_entry(builder, owner, region->node == NODE_DIRECTORY ? ENTRY_DIRECTORY : ENTRY_FILE, region->path,
+                        (struct slice){0});
     }
 }
 
@@ -293,9 +303,9 @@ static void place_links(struct builder *builder)
             !decide_real_path(builder->policy, OPERATION_READ, rule->real).allowed)
             continue;
         for (size_t j = 0; j < rule->link_count; j++) {
-            const struct region *around = region_around(builder, rule->links[j].at);
-            if (around && is_own_tmpfs(around) && !is_special(rule->links[j].at))
-                place_entry(builder, around, ENTRY_LINK, rule->links[j].at, rule->links[j].target);
+            const struct region *owner = tmpfs_owner(region_around(builder, rule->links[j].at));
+            if (owner && !is_special(rule->links[j].at))
+                place_entry(builder, owner, ENTRY_LINK, rule->links[j].at, rule->links[j].target);
         }
     }
 }
@@ -346,7 +356,7 @@ static void place_runtime_directory(struct builder *builder)
         if (!slice_starts(text, name) || text.len == name.len || text.ptr[name.len] != '/')
             continue;
         struct slice path = path_normal(builder->arena, SLICE("/"), slice_from(text, name.len));
-        const struct region *around = region_around(builder, path);
+        const struct region *around = tmpfs_owner(region_around(builder, path));
         if (around && around->step->kind == STEP_PRIVATE && !map_get(&builder->regions, path))
             place_entry(builder, around, ENTRY_DIRECTORY, path, (struct slice){0});
     }

@@ -224,6 +224,13 @@ static struct decision decide_write(const struct policy *policy, const struct co
     decision = decide_read(policy, contest, path);
     if (!decision.allowed)
         return decision; /* what is hidden cannot be written */
+    /* A host path that is named below a private place is shown as it is: writes
+     * to it would not be private. */
+    if (rule->backing != BACKING_HOST && decision.backing == BACKING_HOST) {
+        decision.allowed = false;
+        decision.why = "the host's own, shown inside a private place";
+        return decision;
+    }
     return by_rule(rule, true, rule->backing == BACKING_HOST ? "writable" : why_readable(rule));
 }
 

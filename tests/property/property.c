@@ -307,7 +307,7 @@ static int check(uint64_t count, uint64_t first_seed)
         struct text complaint = text_in(&arena);
         enum verdict verdict;
 
-        random_case_make(&test, &arena, first_seed + i, SLICE("/w"));
+        random_case_make(&test, &arena, first_seed + i, i % 4 ? SLICE("/w") : SLICE("/tmp/w"));
         verdict = judge(&test, &complaint, &compared, &gaps);
         if (verdict == DISAGREE) {
             struct text out = text_in(&arena);

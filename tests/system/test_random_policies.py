@@ -1,0 +1,123 @@
+"""Random policies on random trees, in the real jail, against decide().
+
+tests/property compares the plan with decide() on a model; a model can be wrong
+the same way twice. Here some of the same cases are made on disk and run, and a
+probe inside opens, lists, writes and creates. Its answers are decide()'s.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import pytest
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("CLOCHE", TOP / "build" / "cloche")).parent
+CASES = int(os.environ.get("RANDOM_RUNS") or 300)
+USERS = {"root": 0, "ordinary user": 54321}
+
+
+def lower_privileges(uid):
+    def switch():
+        if uid:
+            os.setgroups([])
+            os.setgid(uid)
+            os.setuid(uid)
+    return switch
+
+
+def make_tree(case, prefix, uid):
+    for node in case["tree"]:
+        path = node["path"]
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if node["kind"] == "directory":
+            os.makedirs(path, exist_ok=True)
+        elif node["kind"] == "file":
+            pathlib.Path(path).write_text("the host's\n", encoding="utf-8")
+        else:
+            os.symlink(node["target"], path)
+    shutil.copy(BUILD / "tests" / "property" / "probe", case["tools"])
+    for directory, names, files in os.walk(prefix):
+        for name in [".", *names, *files]:
+            os.lchown(os.path.join(directory, name), uid, uid)
+
+
+def fingerprint(prefix):
+    """What the tree is made of, content and all."""
+    found = []
+    for directory, names, files in sorted(os.walk(prefix)):
+        for name in sorted(names + files):
+            path = os.path.join(directory, name)
+            link = os.readlink(path) if os.path.islink(path) else None
+            content = pathlib.Path(path).read_bytes() if not link and os.path.isfile(path) else None
+            found.append((path, os.lstat(path).st_mode, link, content))
+    return found
+
+
+def requests_of(case):
+    """Pairs of a request to the probe and what must come of it: True, False or a size."""
+    for probe in case["probes"]:
+        path = probe["path"]
+        if "read" in probe:
+            yield ("R" if probe["node"] == "file" else "L") + path, probe["read"], probe
+        if "write" in probe:
+            yield ("W" if probe["node"] == "file" else "C") + path, probe["write"], probe
+
+
+def run_case(case, policy, uid):
+    wanted = list(requests_of(case))
+    command = [BUILD / "cloche", "run", "-q", "--allow-degraded", "late-names", "-C", case["project"], "-s", policy, "--",
+               os.path.join(case["tools"], "probe")]
+    done = subprocess.run(command, input=b"".join(request.encode() + b"\0" for request, _, _ in wanted),
+                          capture_output=True, timeout=60, check=False, cwd="/", preexec_fn=lower_privileges(uid),
+                          env={"HOME": case["home"], "PATH": "/usr/bin:/bin"})
+    return wanted, done
+
+
+def disagreements(wanted, answers):
+    for (request, expected, probe), answer in zip(wanted, answers):
+        worked = answer.startswith("ok ")
+        if worked != expected:
+            yield f"{request!r}: decide() says {expected}, the kernel says {answer}"
+        elif worked and request[0] == "R" and probe["empty"] != (answer == "ok 0"):
+            yield f"{request!r}: decided empty={probe['empty']}, read {answer}"
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_real_runs_agree_with_decide(user):
+    uid = USERS[user]
+    base = pathlib.Path(tempfile.mkdtemp(prefix="cloche-random-", dir="/var/lib"))
+    base.chmod(0o755)
+    prefix = base / "w"
+    policy = base / "policy.json"
+    compared = refused = 0
+    try:
+        emitted = subprocess.run([BUILD / "tests" / "property" / "property", "emit", str(CASES), "500000", prefix],
+                                 capture_output=True, text=True, check=True).stdout.splitlines()
+        assert len(emitted) == CASES
+        for line in emitted:
+            case = json.loads(line)
+            make_tree(case, prefix, uid)
+            before = fingerprint(prefix)
+            policy.write_text(case["policy"], encoding="utf-8")
+            wanted, done = run_case(case, policy, uid)
+            answers = done.stdout.decode().splitlines()
+            if done.returncode in (125, 126, 127) and not answers:
+                # The working directory or the probe itself is hidden by the policy.
+                assert b"cloche: " in done.stderr, done.stderr
+                refused += 1
+            else:
+                assert done.returncode == 0, (case["seed"], done.stderr)
+                assert len(answers) == len(wanted), (case["seed"], done.stderr)
+                wrong = list(disagreements(wanted, answers))
+                assert not wrong, f"seed {case['seed']}\n{case['policy']}\n{json.dumps(case['tree'])}\n" + "\n".join(wrong)
+                compared += len(answers)
+            assert fingerprint(prefix) == before, f"seed {case['seed']}: the tree was left changed"
+            shutil.rmtree(prefix)
+    finally:
+        shutil.rmtree(base)
+    # Most cases must have said something, or this proves nothing.
+    assert compared > CASES * 8 and refused < CASES / 2, (compared, refused)
