@@ -9,7 +9,8 @@ struct effect {
     enum access access;
     enum backing backing;
     bool passage;
-    struct origin origin;
+    struct origin shown;   /* the rule that shows or hides it */
+    struct origin written; /* the rule that lets it be written or refuses that */
 };
 
 struct effect plan_effect_at(const struct policy *policy, struct slice path);

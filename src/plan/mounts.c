@@ -60,13 +60,20 @@ struct effect plan_effect_at(const struct policy *policy, struct slice path)
     struct decision reading = decide_real_path(policy, OPERATION_READ, path);
     struct decision writing = decide_real_path(policy, OPERATION_WRITE, path);
 
-    if (!reading.allowed)
-        return (struct effect){ACCESS_NONE, reading.backing, reading.passage, reading.origin};
-    if (reading.access == ACCESS_EMPTY)
-        return (struct effect){ACCESS_EMPTY, BACKING_HOST, false, reading.origin};
-    if (writing.allowed)
-        return (struct effect){ACCESS_WRITE, writing.backing, false, writing.origin};
-    return (struct effect){ACCESS_READ, reading.backing, false, writing.origin};
+    struct effect effect = {.backing = reading.backing, .shown = reading.origin, .written = writing.origin};
+
+    if (!reading.allowed) {
+        effect.access = ACCESS_NONE;
+        effect.passage = reading.passage;
+    } else if (reading.access == ACCESS_EMPTY) {
+        effect.access = ACCESS_EMPTY;
+    } else if (writing.allowed) {
+        effect.access = ACCESS_WRITE;
+        effect.backing = writing.backing;
+    } else {
+        effect.access = ACCESS_READ;
+    }
+    return effect;
 }
 
 /* /proc and /dev are made whole by their own steps. */
@@ -234,7 +241,10 @@ static void open_region(struct builder *builder, const struct boundary *boundary
 
     region = ARENA_NEW(builder->arena, struct region);
     *region = (struct region){.path = boundary->path, .node = boundary->node, .effect = effect, .around = around};
-    region->step = add_step(builder, kind_of(region), boundary->path, effect.origin);
+    /* Read-only inside something writable is the work of what refuses writing. */
+    bool about_writing = effect.access == ACCESS_WRITE ||
+                         (effect.access == ACCESS_READ && around && around->effect.access == ACCESS_WRITE);
+    region->step = add_step(builder, kind_of(region), boundary->path, about_writing ? effect.written : effect.shown);
     region->step->mode = mode_of(region);
     region->step->writable = effect.access == ACCESS_WRITE;
     *map_at(&builder->regions, boundary->path) = region;

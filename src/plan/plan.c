@@ -47,7 +47,7 @@ void plan_landlock(struct plan *plan, const struct facts *facts)
         const struct step *step = &plan->steps[i];
         bool own = step->kind == STEP_PRIVATE || step->kind == STEP_OVERLAY || step->kind == STEP_DEVICES ||
                    step->kind == STEP_PROC;
-        bool bound = step->kind == STEP_ROOT || step->kind == STEP_BIND;
+        bool bound = step->kind == STEP_ROOT || step->kind == STEP_BIND || step->kind == STEP_EMPTY_FILE;
         if (!own && !(bound && (step->writable || plan->landlock_reads)))
             continue;
         plan->landlock = arena_grow(plan->arena, plan->landlock, plan->landlock_count, plan->landlock_count + 1,

@@ -44,16 +44,33 @@ static void list_directory(const char *path)
     closedir(directory);
 }
 
-static void open_for_writing(const char *path, int flags)
+static void open_for_writing(const char *path)
 {
-    int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | flags, 0600);
+    int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+
+    answer(fd < 0 ? errno : 0, 0);
+    if (fd >= 0)
+        close(fd);
+}
+
+/* The path may end in a link to nowhere: what is made is made where it leads. */
+static void create_file(const char *path)
+{
+    char name[PATH_MAX];
+    char link[64];
+    int fd = open(path, O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0600);
+    ssize_t length;
 
     answer(fd < 0 ? errno : 0, 0);
     if (fd < 0)
         return;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    length = readlink(link, name, sizeof name - 1);
+    if (length > 0) {
+        name[length] = '\0';
+        unlink(name);
+    }
     close(fd);
-    if (flags & O_CREAT)
-        unlink(path);
 }
 
 int main(void)
@@ -75,10 +92,10 @@ int main(void)
             list_directory(request + 1);
             break;
         case 'W':
-            open_for_writing(request + 1, 0);
+            open_for_writing(request + 1);
             break;
         case 'C':
-            open_for_writing(request + 1, O_CREAT | O_EXCL);
+            create_file(request + 1);
             break;
         default:
             printf("bad request\n");
