@@ -37,7 +37,7 @@ static void print_obstacles(struct session *session)
     struct error err = {{0}};
     size_t said = session->problems.count;
 
-    bool resolved = session_resolve(session);
+    bool resolved = session_resolve(session, tree_of_host(arena));
     for (size_t i = said; i < session->problems.count; i++)
         print_problem(arena, &session->problems.items[i], "on this host: ");
     if (!resolved)

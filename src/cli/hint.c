@@ -9,11 +9,28 @@
 
 #include <string.h>
 
+/* What is added to the request: an option, members of a policy object, or both. */
 struct candidate {
-    bool has_option;
+    const char *option_name; /* NULL: no option */
     struct policy_option option;
-    const char *option_name;
-    const char *policy; /* members of a JSON object */
+    const char *policy; /* NULL: no policy */
+};
+
+/* How a denial is taken back in the policy, by where it was written. */
+struct remedy {
+    const char *origin; /* how the JSON path of the rule begins */
+    const char *section;
+    const char *key;
+    const char *mark; /* put before the rule's text */
+};
+
+static const struct remedy remedies[] = {
+    {"filesystem.denyRead", "filesystem", "denyRead", "!"},
+    {"filesystem.denyWrite", "filesystem", "denyWrite", "!"},
+    {"filesystem.protect", "filesystem", "protect", "!"},
+    {"protected names", "filesystem", "unprotect", ""},
+    {"network.deniedDomains", "network", "deniedDomains", "!"},
+    {"network.mode", "network", "mode", NULL},
 };
 
 struct trial {
@@ -21,6 +38,13 @@ struct trial {
     const struct session_request *request;
     const struct session *session;
     const struct answer *denied;
+    const struct tree *tree; /* what the candidates are judged on */
+};
+
+/* A tree on which one path exists that does not. */
+struct pretence {
+    const struct tree *host;
+    struct slice path;
 };
 
 static bool is_plain(char byte)
@@ -69,7 +93,7 @@ static bool allows(const struct trial *trial, const struct candidate *candidate)
     struct policy_source *sources = arena_alloc(&arena, (source_count + 1) * sizeof *sources);
     memcpy(sources, trial->session->sources, source_count * sizeof *sources);
     if (candidate->policy) {
-        const char *text = arena_printf(&arena, "{\"extends\":[],%s}", candidate->policy);
+        const char *text = arena_printf(&arena, "{\"extends\": [], %s}", candidate->policy);
         sources[source_count++] = (struct policy_source){.kind = SOURCE_TEXT, .name = "hint", .text = slice_of(text)};
     }
     request.sources = sources;
@@ -78,59 +102,91 @@ static bool allows(const struct trial *trial, const struct candidate *candidate)
     struct policy_option *options = arena_alloc(&arena, (request.option_count + 1) * sizeof *options);
     if (request.option_count > 0)
         memcpy(options, request.options, request.option_count * sizeof *options);
-    if (candidate->has_option)
+    if (candidate->option_name)
         options[request.option_count++] = candidate->option;
     request.options = options;
 
-    return session_read(&arena, &request, &changed, &err) && session_resolve(&changed) &&
+    return session_read(&arena, &request, &changed, &err) && session_resolve(&changed, trial->tree) &&
            question_answer(&arena, &changed, &trial->denied->question, &answer, &err) && answer.decision.allowed;
 }
 
-static bool suggest(const struct trial *trial, const struct candidate *candidate, struct hint *hint)
+static bool suggest(const struct trial *trial, struct candidate candidate, struct hint *hint)
 {
-    if (!allows(trial, candidate))
+    if (!allows(trial, &candidate))
         return false;
-    *hint = (struct hint){.policy = candidate->policy};
-    if (candidate->has_option)
-        hint->option = arena_printf(trial->arena, "%s %s", candidate->option_name,
-                                    shell_word(trial->arena, candidate->option.value));
+    *hint = (struct hint){.policy = candidate.policy};
+    if (candidate.option_name)
+        hint->option = arena_printf(trial->arena, "%s %s", candidate.option_name,
+                                    shell_word(trial->arena, candidate.option.value));
     return true;
 }
 
-/* `"section": {"key": ["prefixTEXT"]}` */
-static const char *member(const struct trial *trial, const char *section, const char *key, const char *prefix,
-                          struct slice value)
+static struct candidate option_for(const struct trial *trial, struct slice value)
 {
-    struct text whole = text_in(trial->arena);
-    struct text out = text_in(trial->arena);
+    const char *text = arena_slice(trial->arena, value).ptr;
 
-    text_append_string(&whole, prefix);
-    text_append(&whole, value);
-    text_appendf(&out, "\"%s\": {\"%s\": [", section, key);
-    text_append_json(&out, text_slice(&whole));
-    text_append_string(&out, "]}");
-    return out.ptr;
-}
-
-/* The option alone, the policy lines alone, both. */
-static bool suggest_any(const struct trial *trial, struct candidate option, const char *const *policies, size_t count,
-                        struct hint *hint)
-{
-    if (suggest(trial, &option, hint))
-        return true;
-    for (size_t i = 0; i < count; i++) {
-        struct candidate lines = {.policy = policies[i]};
-        struct candidate both = option;
-        both.policy = policies[i];
-        if (suggest(trial, &lines, hint) || suggest(trial, &both, hint))
-            return true;
+    switch (trial->denied->question.operation) {
+    case OPERATION_READ:
+        return (struct candidate){"--allow-read", {OPTION_ALLOW_READ, text}, NULL};
+    case OPERATION_WRITE:
+        return (struct candidate){"--allow-write", {OPTION_ALLOW_WRITE, text}, NULL};
+    case OPERATION_CONNECT:
+    case OPERATION_DNS:
+        return (struct candidate){"--allow-domain", {OPTION_ALLOW_DOMAIN, text}, NULL};
+    case OPERATION_UNIX:
+        return (struct candidate){"--allow-unix", {OPTION_ALLOW_UNIX, text}, NULL};
+    case OPERATION_ENV:
+        break;
     }
-    return false;
+    return (struct candidate){"--env", {OPTION_ENV, text}, NULL};
 }
 
-static struct candidate with_option(enum option_kind kind, const char *name, const char *value)
+/* The members of a policy that take the denial back; NULL where none do. */
+static const char *lines_for(const struct trial *trial)
 {
-    return (struct candidate){.has_option = true, .option = {kind, value}, .option_name = name};
+    const struct decision *decision = &trial->denied->decision;
+    struct slice origin = slice_of(decision->origin.path ? decision->origin.path : "");
+
+    for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++) {
+        const struct remedy *remedy = &remedies[i];
+        struct text value = text_in(trial->arena);
+        struct text out = text_in(trial->arena);
+
+        if (!slice_starts(origin, slice_of(remedy->origin)))
+            continue;
+        if (!remedy->mark)
+            return "\"network\": {\"mode\": \"filtered\"}";
+        text_append_string(&value, remedy->mark);
+        text_append(&value, decision->rule_text);
+        text_appendf(&out, "\"%s\": {\"%s\": [", remedy->section, remedy->key);
+        text_append_json(&out, text_slice(&value));
+        text_append_string(&out, "]}");
+        return out.ptr;
+    }
+    return NULL;
+}
+
+static enum node pretend_look(void *context, struct slice path, struct arena *arena, struct slice *target)
+{
+    const struct pretence *pretence = context;
+    enum node node = pretence->host->look(pretence->host->context, path, arena, target);
+
+    if (node != NODE_ABSENT || !path_covers(path, pretence->path))
+        return node;
+    return slice_equal(path, pretence->path) ? NODE_FILE : NODE_DIRECTORY;
+}
+
+static bool pretend_list(void *context, struct slice path, void (*found)(void *argument, struct slice name),
+                         void *argument)
+{
+    const struct pretence *pretence = context;
+    return pretence->host->list(pretence->host->context, path, found, argument);
+}
+
+static bool pretend_read(void *context, struct slice path, size_t limit, struct arena *arena, struct slice *content)
+{
+    const struct pretence *pretence = context;
+    return pretence->host->read(pretence->host->context, path, limit, arena, content);
 }
 
 /* Grants that would give away more than anybody means to. */
@@ -139,67 +195,70 @@ static bool is_broad(const struct surroundings *around, struct slice path)
     return slice_is(path, "/etc") || path_covers(path, around->home);
 }
 
-/* Grants hold for what exists. For a path that does not, the directory it would
- * stand in can be opened, or the path made first. */
-static bool suggest_for_absent(const struct trial *trial, enum option_kind kind, const char *name, struct hint *hint)
+static struct slice nearest_directory(const struct trial *trial, struct slice path)
 {
-    struct arena *arena = trial->arena;
-    struct slice path = trial->denied->real;
     struct tree_place place;
     struct error ignored;
 
-    if (!tree_follow(trial->session->tree, arena, path, &place, &ignored) || place.node != NODE_ABSENT)
-        return false;
     do {
         path = path_parent(path);
-    } while (path.len > 1 && tree_follow(trial->session->tree, arena, path, &place, &ignored) &&
+    } while (path.len > 1 && tree_follow(trial->tree, trial->arena, path, &place, &ignored) &&
              place.node == NODE_ABSENT);
+    return path;
+}
 
-    const char *directory = arena_slice(arena, path).ptr;
-    struct candidate candidate = with_option(kind, name, directory);
-    if (!is_broad(&trial->session->around, path))
-        return suggest(trial, &candidate, hint);
-    if (!allows(trial, &candidate))
+/* Grants hold for what exists. For a path that does not, the directory it would
+ * stand in can be opened, or the path made first. */
+static bool suggest_for_absent(const struct trial *trial, struct hint *hint)
+{
+    struct slice path = trial->denied->real;
+    struct slice directory = nearest_directory(trial, path);
+    struct pretence pretence = {trial->tree, path};
+    struct tree pretended = {pretend_look, pretend_list, pretend_read, &pretence};
+    struct trial later = *trial;
+
+    if (!is_broad(&trial->session->around, directory) && suggest(trial, option_for(trial, directory), hint))
+        return true;
+    later.tree = &pretended;
+    if (!suggest(&later, option_for(trial, path), hint))
         return false;
     hint->before = "make it first";
-    hint->option = arena_printf(arena, "%s %s", name, shell_word(arena, arena_slice(arena, trial->denied->real).ptr));
     return true;
+}
+
+static bool is_absent(const struct trial *trial)
+{
+    struct tree_place place;
+    struct error ignored;
+
+    return tree_follow(trial->tree, trial->arena, trial->denied->real, &place, &ignored) && place.node == NODE_ABSENT;
 }
 
 bool hint_find(const struct session_request *request, const struct session *session, const struct answer *denied,
                struct hint *hint)
 {
-    struct arena *arena = session->arena;
-    const struct trial trial = {arena, request, session, denied};
-    struct slice rule = denied->decision.rule_text;
-    const char *object = arena_slice(arena, denied->question.object).ptr;
+    const struct trial trial = {session->arena, request, session, denied, session->tree};
+    enum operation operation = denied->question.operation;
 
     *hint = (struct hint){0};
     /* The kernel's own interfaces: nobody is led to open those. */
     if (denied->decision.backing == BACKING_FRESH)
         return false;
-    switch (denied->question.operation) {
-    case OPERATION_READ: {
-        const char *policies[] = {member(&trial, "filesystem", "denyRead", "!", rule)};
-        return suggest_any(&trial, with_option(OPTION_ALLOW_READ, "--allow-read", object), policies, 1, hint) ||
-               suggest_for_absent(&trial, OPTION_ALLOW_READ, "--allow-read", hint);
+
+    struct candidate option = option_for(&trial, denied->question.object);
+    const char *lines = lines_for(&trial);
+    if (lines) {
+        struct candidate both = option;
+        both.policy = lines;
+        /* A grant beats a denyRead on the same path; what else is denied by name
+         * stays denied until that is taken back. */
+        if (operation == OPERATION_READ && suggest(&trial, option, hint))
+            return true;
+        if (suggest(&trial, (struct candidate){.policy = lines}, hint) || suggest(&trial, both, hint))
+            return true;
+    } else if (suggest(&trial, option, hint)) {
+        return true;
     }
-    case OPERATION_WRITE: {
-        const char *policies[] = {member(&trial, "filesystem", "denyWrite", "!", rule),
-                                  member(&trial, "filesystem", "unprotect", "", rule)};
-        return suggest_any(&trial, with_option(OPTION_ALLOW_WRITE, "--allow-write", object), policies, 2, hint) ||
-               suggest_for_absent(&trial, OPTION_ALLOW_WRITE, "--allow-write", hint);
-    }
-    case OPERATION_CONNECT:
-    case OPERATION_DNS: {
-        const char *policies[] = {member(&trial, "network", "deniedDomains", "!", rule),
-                                  "\"network\": {\"mode\": \"filtered\"}"};
-        return suggest_any(&trial, with_option(OPTION_ALLOW_DOMAIN, "--allow-domain", object), policies, 2, hint);
-    }
-    case OPERATION_UNIX:
-        return suggest_any(&trial, with_option(OPTION_ALLOW_UNIX, "--allow-unix", object), NULL, 0, hint);
-    case OPERATION_ENV:
-        return suggest_any(&trial, with_option(OPTION_ENV, "--env", object), NULL, 0, hint);
-    }
-    return false;
+    bool is_file = operation == OPERATION_READ || operation == OPERATION_WRITE;
+    return is_file && is_absent(&trial) && suggest_for_absent(&trial, hint);
 }

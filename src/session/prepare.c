@@ -72,9 +72,9 @@ bool session_read(struct arena *arena, const struct session_request *request, st
     return policy_load(arena, &session->around, &load, &session->policy, &session->problems);
 }
 
-bool session_resolve(struct session *session)
+bool session_resolve(struct session *session, const struct tree *tree)
 {
-    session->tree = tree_of_host(session->arena);
+    session->tree = tree;
     policy_resolve(&session->policy, session->tree, &session->problems);
     return session->problems.errors == 0;
 }
@@ -91,7 +91,8 @@ bool session_plan(struct session *session, struct error *err)
 bool session_prepare(struct arena *arena, const struct session_request *request, struct session *session,
                      struct error *err)
 {
-    return session_read(arena, request, session, err) && session_resolve(session) && session_plan(session, err);
+    return session_read(arena, request, session, err) && session_resolve(session, tree_of_host(arena)) &&
+           session_plan(session, err);
 }
 
 const char *problem_line(struct arena *arena, const struct problem *problem)

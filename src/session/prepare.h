@@ -27,7 +27,7 @@ struct session {
     struct problems problems;
     struct policy policy;
     struct facts facts;
-    struct tree *tree;
+    const struct tree *tree;
     struct plan plan;
 };
 
@@ -37,8 +37,8 @@ struct session {
 /* Finds, reads and merges the policy. */
 bool session_read(struct arena *arena, const struct session_request *request, struct session *session,
                   struct error *err);
-/* Follows its links: decide() can be asked from here on. */
-bool session_resolve(struct session *session);
+/* Follows its links on `tree`: decide() can be asked from here on. */
+bool session_resolve(struct session *session, const struct tree *tree);
 /* Makes the plan. */
 bool session_plan(struct session *session, struct error *err);
 
