@@ -116,6 +116,16 @@ static void append_hint(struct arena *arena, const struct explained *item, struc
                      escaped(arena, slice_of(item->hint.policy)));
 }
 
+static void append_locks(struct arena *arena, const struct answer *answer, struct text *out)
+{
+    if (answer->locks)
+        text_appendf(out, "; held by %s", locks_text(arena, answer->locks));
+    else if (!answer->note)
+        text_append_string(out, "; not held by any lock yet");
+    if (answer->note)
+        text_appendf(out, "; %s", answer->note);
+}
+
 static void append_answer(struct arena *arena, const struct explained *item, int width, struct text *out)
 {
     const struct decision *decision = &item->answer.decision;
@@ -130,9 +140,7 @@ static void append_answer(struct arena *arena, const struct explained *item, int
         text_appendf(out, ": %s", escaped(arena, decision->reason));
     if (decision->passage)
         text_append_string(out, "; can be listed, and shows only what is allowed below it");
-    text_appendf(out, "; held by %s", locks_text(arena, item->answer.locks));
-    if (item->answer.note)
-        text_appendf(out, " (%s)", item->answer.note);
+    append_locks(arena, &item->answer, out);
     if (!decision->allowed)
         append_hint(arena, item, out);
     text_append_byte(out, '\n');

@@ -81,6 +81,12 @@ static const char *shell_word(struct arena *arena, const char *value)
     return out.ptr;
 }
 
+static bool asks_for_file(const struct trial *trial)
+{
+    enum operation operation = trial->denied->question.operation;
+    return operation == OPERATION_READ || operation == OPERATION_WRITE;
+}
+
 static bool allows(const struct trial *trial, const struct candidate *candidate)
 {
     struct arena arena ARENA_CLEANUP = {0};
@@ -123,9 +129,12 @@ static bool suggest(const struct trial *trial, struct candidate candidate, struc
 
 static struct candidate option_for(const struct trial *trial, struct slice value)
 {
+    enum operation operation = trial->denied->question.operation;
     const char *text = arena_slice(trial->arena, value).ptr;
 
-    switch (trial->denied->question.operation) {
+    if (asks_for_file(trial) && path_covers(SLICE("/dev"), value))
+        return (struct candidate){"--device", {OPTION_DEVICE, text}, NULL};
+    switch (operation) {
     case OPERATION_READ:
         return (struct candidate){"--allow-read", {OPTION_ALLOW_READ, text}, NULL};
     case OPERATION_WRITE:
@@ -154,6 +163,8 @@ static const char *lines_for(const struct trial *trial)
 
         if (!slice_starts(origin, slice_of(remedy->origin)))
             continue;
+        if (!remedy->mark && trial->session->policy.network.mode == NETWORK_UNSET)
+            return NULL;
         if (!remedy->mark)
             return "\"network\": {\"mode\": \"filtered\"}";
         text_append_string(&value, remedy->mark);
@@ -238,7 +249,6 @@ bool hint_find(const struct session_request *request, const struct session *sess
                struct hint *hint)
 {
     const struct trial trial = {session->arena, request, session, denied, session->tree};
-    enum operation operation = denied->question.operation;
 
     *hint = (struct hint){0};
     /* The kernel's own interfaces: nobody is led to open those. */
@@ -252,13 +262,12 @@ bool hint_find(const struct session_request *request, const struct session *sess
         both.policy = lines;
         /* A grant beats a denyRead on the same path; what else is denied by name
          * stays denied until that is taken back. */
-        if (operation == OPERATION_READ && suggest(&trial, option, hint))
+        if (denied->question.operation == OPERATION_READ && suggest(&trial, option, hint))
             return true;
         if (suggest(&trial, (struct candidate){.policy = lines}, hint) || suggest(&trial, both, hint))
             return true;
     } else if (suggest(&trial, option, hint)) {
         return true;
     }
-    bool is_file = operation == OPERATION_READ || operation == OPERATION_WRITE;
-    return is_file && is_absent(&trial) && suggest_for_absent(&trial, hint);
+    return asks_for_file(&trial) && is_absent(&trial) && suggest_for_absent(&trial, hint);
 }

@@ -217,7 +217,7 @@ const char *locks_text(struct arena *arena, unsigned locks)
     for (unsigned bit = LOCK_MOUNT; bit <= LOCK_ENVIRONMENT; bit <<= 1)
         if (locks & bit)
             text_appendf(&out, "%s%s", out.len ? " + " : "", lock_name((enum lock)bit));
-    return out.len ? out.ptr : "nothing";
+    return text_slice(&out).ptr;
 }
 
 void locks_json(unsigned locks, struct text *out)

@@ -32,7 +32,7 @@ bool question_answer(struct arena *arena, const struct session *session, const s
 
 const char *operation_name(enum operation operation);
 
-/* "mount + landlock"; "nothing" for 0. */
+/* "mount + landlock"; empty for 0. */
 const char *locks_text(struct arena *arena, unsigned locks);
 /* ["mount","landlock"] */
 void locks_json(unsigned locks, struct text *out);

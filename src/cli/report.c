@@ -164,20 +164,36 @@ static void append_limits(const struct plan *plan, struct text *out)
     text_append_string(out, *separator ? "\n" : "none\n");
 }
 
-static void append_holds(const struct session *session, struct text *out)
+static bool same_hold(const struct hold *a, const struct hold *b)
+{
+    return a->locks == b->locks && a->note == b->note && slice_equal(a->rule_text, b->rule_text) &&
+           strcmp(a->origin.file, b->origin.file) == 0 && strcmp(a->origin.path, b->origin.path) == 0;
+}
+
+/* Presets name hundreds of places, most of which exist on no single host: those
+ * are counted, and listed with -v. */
+static void append_holds(const struct options *options, const struct session *session, struct text *out)
 {
     const struct plan *plan = &session->plan;
+    struct arena *arena = session->arena;
+    size_t idle = 0;
 
     text_append_string(out, "\nrules, and the locks that hold them:\n");
     for (size_t i = 0; i < plan->hold_count; i++) {
         const struct hold *hold = &plan->holds[i];
-        text_appendf(out, "%-18s  ", hold->locks ? locks_text(session->arena, hold->locks) : "-");
-        text_append_escaped(out, hold->rule_text);
-        text_appendf(out, "  (%s)", origin_text(session->arena, &hold->origin));
-        if (hold->note)
-            text_appendf(out, ": %s", hold->note);
-        text_append_byte(out, '\n');
+        if (hold->idle && options->level != LOG_VERBOSE) {
+            idle++;
+            continue;
+        }
+        /* One entry may stand for many rules: $PATH. */
+        if (i > 0 && same_hold(hold, &plan->holds[i - 1]))
+            continue;
+        text_appendf(out, "%-16s %s  (%s)%s%s\n", hold->locks ? locks_text(arena, hold->locks) : "-",
+                     escaped(arena, hold->rule_text), origin_text(arena, &hold->origin), hold->note ? ": " : "",
+                     hold->note ? hold->note : "");
     }
+    if (idle > 0)
+        text_appendf(out, "%zu more rules speak of what does not exist here; cloche explain -v lists them\n", idle);
 }
 
 static void append_objections(const struct options *options, const struct session *session, struct text *out)
@@ -216,7 +232,7 @@ void report_plan(const struct options *options, const struct session *session, s
     text_appendf(out, "filter       %s\n", plan->filter_enabled ? "on" : "off");
     text_append_string(out, "\nfiles, in the order the jail makes them:\n");
     plan_print(plan, out);
-    append_holds(session, out);
+    append_holds(options, session, out);
     append_objections(options, session, out);
 }
 

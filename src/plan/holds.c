@@ -14,7 +14,11 @@ static void add_hold(struct plan *plan, const struct path_rule *rule, unsigned l
 {
     plan->holds = arena_grow(plan->arena, plan->holds, plan->hold_count, plan->hold_count + 1, &plan->hold_capacity,
                              sizeof *plan->holds);
-    plan->holds[plan->hold_count++] = (struct hold){rule->origin, rule->text, locks, note};
+    plan->holds[plan->hold_count++] = (struct hold){.origin = rule->origin,
+                                                    .rule_text = rule->text,
+                                                    .locks = locks,
+                                                    .note = note,
+                                                    .idle = rule->pattern.literal && rule->node == NODE_ABSENT};
 }
 
 static void add_refusal(struct plan *plan, struct origin origin, const char *token, const char *what)

@@ -56,6 +56,7 @@ struct hold {
     struct slice rule_text;
     unsigned locks; /* 0: nothing to hold (absent, overruled); `note` says why */
     const char *note;
+    bool idle; /* it speaks of nothing that exists here now */
 };
 
 /* Something the policy asks for that this build or this host cannot enforce. A

@@ -82,8 +82,11 @@ void plan_print(const struct plan *plan, struct text *out)
         snprintf(head, sizeof head, "%-15s %-26s ", step_kind_name(step->kind), access_word(step));
         text_append_string(out, head);
         text_append_escaped(out, step->path);
-        text_appendf(out, "  (%s: %s)\n", step->origin.file ? step->origin.file : "built-in",
-                     step->origin.path ? step->origin.path : "default");
+        text_append_string(out, "  (");
+        text_append_escaped(out, slice_of(step->origin.file ? step->origin.file : "built-in"));
+        text_append_string(out, ": ");
+        text_append_escaped(out, slice_of(step->origin.path ? step->origin.path : "default"));
+        text_append_string(out, ")\n");
     }
 }
 
