@@ -194,7 +194,8 @@ static bool store(struct loader *loader, const struct key *key, const struct pla
             *(uint64_t *)field(loader, key->offset) = bytes;
         return true;
     case KEY_TEXT: {
-        if (!value_text(loader, place, value, allowed_text(loader->arena, key), &text))
+        if (!value_any_text(loader, place, value, allowed_text(loader->arena, key), key->flags & KEY_MAY_BE_EMPTY,
+                            &text))
             return false;
         const char *wrong = key->check ? key->check(text) : NULL;
         if (wrong)

@@ -100,6 +100,8 @@ void safe_directories_apply(struct loader *loader, const struct key *key, const 
         struct slice text = arena_slice(loader->arena, json_slice(json_array_get(array, i)));
         struct slice path;
         struct error err;
+        if (text.len == 0)
+            continue;
         if (path_expand(loader->arena, &loader->around, loader->around.project, text, false, &path, &err))
             policy_add_name(loader->policy, &loader->git_directories, path, loader_origin(loader, &here));
         else

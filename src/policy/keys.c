@@ -20,6 +20,7 @@ static const char *const credential_mode_words[] = {"deny", "mask", NULL};
 static const char *const no_match_words[] = {"warn", "deny", "error", NULL};
 static const char *const decode_words[] = {"jwt", NULL};
 static const char *const sigv4_words[] = {"deny", "passthrough", NULL};
+static const char *const windows_words[] = {"mxc", "srt-win", NULL};
 static const char *const capability_words[] = {"none", "files", NULL};
 
 static const char macos_only[] = "it is for macOS and does nothing on Linux";
@@ -112,7 +113,7 @@ static const struct key mitm_keys[] = {
 static const struct key parent_proxy_keys[] = {
     {.name = "http", .type = KEY_TEXT, .flags = KEY_IN_SRT, .about = "a proxy's URL"},
     {.name = "https", .type = KEY_TEXT, .flags = KEY_IN_SRT, .about = "a proxy's URL"},
-    {.name = "noProxy", .type = KEY_TEXT, .flags = KEY_IN_SRT},
+    {.name = "noProxy", .type = KEY_TEXT, .flags = KEY_IN_SRT | KEY_MAY_BE_EMPTY},
     {.name = NULL},
 };
 
@@ -121,8 +122,8 @@ static const struct key tls_keys[] = {
     {.name = "caKeyPath", .type = KEY_TEXT, .flags = KEY_IN_SRT, .about = "a path"},
     {.name = "excludeDomains", .type = KEY_HOSTS, .flags = KEY_IN_SRT},
     {.name = "extraCaCertPaths", .type = KEY_TEXTS, .flags = KEY_IN_SRT},
-    {.name = "maxTunnels", .type = KEY_INTEGER, .flags = KEY_IN_SRT, .least = 1, .most = 65535},
-    {.name = "handshakeTimeoutMs", .type = KEY_INTEGER, .flags = KEY_IN_SRT, .least = 1, .most = 3600000},
+    {.name = "maxTunnels", .type = KEY_INTEGER, .flags = KEY_IN_SRT, .least = 1, .most = 65536},
+    {.name = "handshakeTimeoutMs", .type = KEY_INTEGER, .flags = KEY_IN_SRT, .least = 100, .most = 600000},
     {.name = NULL},
 };
 
@@ -164,7 +165,7 @@ static const struct key network_keys[] = {
      .type = KEY_BOOLEAN,
      .flags = KEY_IN_SRT,
      .no_effect = "a command has a loopback of its own here and may always bind to it"},
-    {.name = "allowMachLookup", .type = KEY_TEXTS, .flags = KEY_IN_SRT, .no_effect = macos_only},
+    {.name = "allowMachLookup", .type = KEY_TEXTS, .flags = KEY_IN_SRT | KEY_MAY_BE_EMPTY, .no_effect = macos_only},
     {.name = "httpProxyPort",
      .type = KEY_INTEGER,
      .flags = KEY_IN_SRT,
@@ -234,8 +235,8 @@ static const struct key seccomp_keys[] = {
      .offset = AT(seccomp.deny),
      .check = system_call_check,
      .unbuilt = "refusing single system calls"},
-    {.name = "applyPath", .type = KEY_TEXT, .flags = KEY_IN_SRT, .no_effect = no_helper},
-    {.name = "argv0", .type = KEY_TEXT, .flags = KEY_IN_SRT, .no_effect = no_helper},
+    {.name = "applyPath", .type = KEY_TEXT, .flags = KEY_IN_SRT | KEY_MAY_BE_EMPTY, .no_effect = no_helper},
+    {.name = "argv0", .type = KEY_TEXT, .flags = KEY_IN_SRT | KEY_MAY_BE_EMPTY, .no_effect = no_helper},
     {.name = NULL},
 };
 
@@ -315,13 +316,13 @@ static const struct key sigv4_keys[] = {
 static const struct key credentials_keys[] = {
     {.name = "files",
      .type = KEY_OBJECTS,
-     .flags = KEY_IN_SRT | KEY_STRICT,
+     .flags = KEY_IN_SRT,
      .children = credential_file_keys,
      .apply = credential_file_apply,
      .unbuilt = masking},
     {.name = "envVars",
      .type = KEY_OBJECTS,
-     .flags = KEY_IN_SRT | KEY_STRICT,
+     .flags = KEY_IN_SRT,
      .children = credential_variable_keys,
      .apply = credential_variable_apply,
      .unbuilt = masking},
@@ -336,27 +337,30 @@ static const struct key credentials_keys[] = {
 };
 
 static const struct key ripgrep_keys[] = {
-    {.name = "command", .type = KEY_TEXT, .flags = KEY_IN_SRT | KEY_REQUIRED},
-    {.name = "args", .type = KEY_TEXTS, .flags = KEY_IN_SRT},
-    {.name = "argv0", .type = KEY_TEXT, .flags = KEY_IN_SRT},
+    {.name = "command", .type = KEY_TEXT, .flags = KEY_IN_SRT | KEY_REQUIRED | KEY_MAY_BE_EMPTY},
+    {.name = "args", .type = KEY_TEXTS, .flags = KEY_IN_SRT | KEY_MAY_BE_EMPTY},
+    {.name = "argv0", .type = KEY_TEXT, .flags = KEY_IN_SRT | KEY_MAY_BE_EMPTY},
     {.name = NULL},
 };
 
 static const struct key git_keys[] = {
-    {.name = "safeDirectories", .type = KEY_TEXTS, .flags = KEY_IN_SRT, .apply = safe_directories_apply},
+    {.name = "safeDirectories",
+     .type = KEY_TEXTS,
+     .flags = KEY_IN_SRT | KEY_MAY_BE_EMPTY,
+     .apply = safe_directories_apply},
     {.name = NULL},
 };
 
 static const struct key windows_helper_keys[] = {
-    {.name = "path", .type = KEY_TEXT, .flags = KEY_IN_SRT},
+    {.name = "path", .type = KEY_TEXT, .flags = KEY_IN_SRT | KEY_REQUIRED},
     {.name = NULL},
 };
 
 static const struct key windows_keys[] = {
-    {.name = "backend", .type = KEY_ANY, .flags = KEY_IN_SRT},
-    {.name = "sandboxUser", .type = KEY_ANY, .flags = KEY_IN_SRT},
-    {.name = "sublayerGuid", .type = KEY_ANY, .flags = KEY_IN_SRT},
-    {.name = "wfpSublayerGuid", .type = KEY_ANY, .flags = KEY_IN_SRT},
+    {.name = "backend", .type = KEY_WORD, .flags = KEY_IN_SRT, .words = windows_words},
+    {.name = "sandboxUser", .type = KEY_TEXT, .flags = KEY_IN_SRT},
+    {.name = "sublayerGuid", .type = KEY_TEXT, .flags = KEY_IN_SRT},
+    {.name = "wfpSublayerGuid", .type = KEY_TEXT, .flags = KEY_IN_SRT},
     {.name = "proxyPortRange", .type = KEY_ANY, .flags = KEY_IN_SRT},
     {.name = "srtWin", .type = KEY_OBJECT, .flags = KEY_IN_SRT, .children = windows_helper_keys},
     {.name = NULL},

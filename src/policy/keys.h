@@ -30,11 +30,12 @@ enum key_type {
 };
 
 enum key_flags {
-    KEY_IN_SRT = 1,      /* srt 0.0.83 knows it */
-    KEY_REQUIRED = 2,    /* the object that may hold it must */
-    KEY_STRICT = 4,      /* unknown members are refused by srt too */
-    KEY_NOT_EMPTY = 8,   /* a list with at least one entry */
-    KEY_SRT_IGNORES = 16 /* srt takes it and does nothing with it on Linux */
+    KEY_IN_SRT = 1,        /* srt 0.0.83 knows it */
+    KEY_REQUIRED = 2,      /* the object that may hold it must */
+    KEY_STRICT = 4,        /* unknown members are refused by srt too */
+    KEY_NOT_EMPTY = 8,     /* a list with at least one entry */
+    KEY_MAY_BE_EMPTY = 16, /* a string, or strings, that srt takes when empty too */
+    KEY_SRT_IGNORES = 32   /* srt takes it and does nothing with it on Linux */
 };
 
 struct key {

@@ -262,8 +262,13 @@ static bool add_host(struct loader *loader, const struct key *key, const struct 
     struct host_rule rule = {.text = text};
     struct error err;
 
-    if (!host_pattern_parse(text, &rule.pattern, &err))
-        return fail(loader, place, text, err.text);
+    if (!host_pattern_parse(text, &rule.pattern, &err)) {
+        if (!loader->srt || key->offset == offsetof(struct policy, network.denied))
+            return fail(loader, place, text, err.text);
+        /* srt takes names that no host has or that can be read two ways. */
+        loader_warning(loader, place, "%s; the entry allows nothing", err.text);
+        return true;
+    }
     if (!key->offset)
         return true;
     rule.origin = loader_origin(loader, place);
@@ -303,7 +308,8 @@ bool list_add_text(struct loader *loader, const struct key *key, const struct pl
     default:
         break;
     }
-    const char *wrong = key->check ? key->check(text) : NULL;
+    /* In the srt personality srt's own check has spoken already. */
+    const char *wrong = key->check && !loader->srt ? key->check(text) : NULL;
     if (wrong)
         return fail(loader, place, text, wrong);
     if (key->offset)
@@ -355,7 +361,8 @@ static bool entry_add(struct loader *loader, const struct key *key, const struct
                            : key->type == KEY_FILES ? "a path"
                            : key->type == KEY_HOSTS ? "a host pattern"
                                                     : "a string";
-    return value_text(loader, place, item, expected, &text) && list_add_text(loader, key, place, text);
+    return value_any_text(loader, place, item, expected, key->flags & KEY_MAY_BE_EMPTY, &text) &&
+           list_add_text(loader, key, place, text);
 }
 
 bool list_apply(struct loader *loader, const struct key *key, const struct place *place, const json_t *array)

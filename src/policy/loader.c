@@ -130,12 +130,18 @@ const char *value_words(struct arena *arena, const json_t *value)
 bool value_text(struct loader *loader, const struct place *place, const json_t *value, const char *expected,
                 struct slice *text)
 {
+    return value_any_text(loader, place, value, expected, false, text);
+}
+
+bool value_any_text(struct loader *loader, const struct place *place, const json_t *value, const char *expected,
+                    bool may_be_empty, struct slice *text)
+{
     if (!json_is_string(value)) {
         loader_problem(loader, place, "found %s; %s is expected", value_words(loader->arena, value), expected);
         return false;
     }
     *text = json_slice(value);
-    if (text->len == 0) {
+    if (text->len == 0 && !may_be_empty) {
         loader_problem(loader, place, "found an empty string; %s is expected", expected);
         return false;
     }

@@ -84,6 +84,8 @@ const char *value_words(struct arena *arena, const json_t *value);
 /* A string that is not empty and holds no NUL; else a problem is added. */
 bool value_text(struct loader *loader, const struct place *place, const json_t *value, const char *expected,
                 struct slice *text);
+bool value_any_text(struct loader *loader, const struct place *place, const json_t *value, const char *expected,
+                    bool may_be_empty, struct slice *text);
 /* A whole number in range; 2.0 is one. */
 bool value_integer(const json_t *value, int64_t least, int64_t most, int64_t *number);
 bool size_parse(struct slice text, uint64_t *bytes);

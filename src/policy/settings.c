@@ -148,7 +148,7 @@ void ignore_violations_apply(struct loader *loader, const struct key *key, const
         }
         for (size_t i = 0; i < json_array_size(value) && !loader->problems_unsaid; i++) {
             struct place entry = {.parent = &here, .index = i};
-            value_text(loader, &entry, json_array_get(value, i), "a string", &text);
+            value_any_text(loader, &entry, json_array_get(value, i), "a string", true, &text);
         }
     }
 }

@@ -12,10 +12,13 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "policy/preset.h"
+#include "policy/srt.h"
 #include "policy/variables.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct document {
@@ -122,6 +125,21 @@ static void add_source(struct loader *loader, struct slice path)
     policy_add_name(loader->policy, &loader->policy->sources, arena_slice(loader->arena, path), origin);
 }
 
+/* srt names the errno. */
+static const char *srt_unreadable(struct arena *arena, const char *path, bool absent)
+{
+    struct stat status;
+    const char *name = "EINVAL";
+
+    if (absent)
+        return SRT_MISSING;
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+        name = "EISDIR";
+    else if (access(path, R_OK) < 0)
+        name = strerrorname_np(errno);
+    return arena_printf(arena, SRT_UNREADABLE, name);
+}
+
 /* `path` is absolute. */
 static void merge_file(struct loader *loader, const struct document *extender, const struct place *place,
                        struct slice path, const char *shown)
@@ -138,8 +156,12 @@ static void merge_file(struct loader *loader, const struct document *extender, c
                                 .depth = extender ? extender->depth + 1 : 0};
     if (!may_merge(loader, &document, place))
         return;
-    if (!file_read(path.ptr, POLICY_FILE_MAX, loader->arena, &document.text, NULL, &err)) {
-        cannot_read(loader, extender, place, shown, err.text);
+    bool absent = false;
+    if (!file_read(path.ptr, POLICY_FILE_MAX, loader->arena, &document.text, &absent, &err)) {
+        const char *why = loader->srt ? srt_unreadable(loader->arena, path.ptr, absent)
+                          : absent    ? arena_printf(loader->arena, "there is no file %s", escaped(loader->arena, path))
+                                      : err.text;
+        cannot_read(loader, extender, place, shown, why);
         return;
     }
     /* Both names are protected: the one that was given, because whoever changes
@@ -210,12 +232,18 @@ static bool parse_document(struct loader *loader, const struct document *documen
     struct error err;
 
     if (is_blank(document->text)) {
-        loader_problem(loader, NULL, "it is empty; a policy is a JSON object, at the least {}");
+        loader_problem(loader, NULL, "%s",
+                       loader->srt ? SRT_EMPTY : "it is empty; a policy is a JSON object, at the least {}");
         return false;
     }
     if (!json_parse(document->text, "", root, &err)) {
-        loader_problem(loader, NULL, "%s", err.text + strspn(err.text, ": "));
+        loader_problem(loader, NULL, "%s%s", loader->srt ? SRT_NOT_JSON : "", err.text + strspn(err.text, ": "));
         return false;
+    }
+    if (loader->srt) {
+        size_t errors = loader->problems->errors;
+        srt_check(*root, document->name, loader->problems);
+        return loader->problems->errors == errors;
     }
     if (!json_is_object(*root)) {
         loader_problem(loader, NULL, "found %s; a policy is a JSON object", value_words(loader->arena, *root));
@@ -233,12 +261,6 @@ static void merge_document(struct loader *loader, struct document *document)
         note_merged(loader, document->identity);
     if (!parse_document(loader, document, &root))
         return;
-    if (loader->srt) {
-        size_t errors = loader->problems->errors;
-        srt_check(root, document->name, loader->problems);
-        if (loader->problems->errors != errors)
-            return;
-    }
     extend_all(loader, document, root);
     loader->file = document->name;
     document_apply(loader, root);
