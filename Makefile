@@ -1,6 +1,9 @@
 # The two commands are `make run` and `make test`: each installs what is missing,
 # builds, and does its work. Plain `make` builds and installs nothing.
 
+SHELL = /bin/bash
+.SHELLFLAGS = -o pipefail -c
+
 BUILD = build
 PREFIX = /usr/local
 DESTDIR =
@@ -19,7 +22,7 @@ all:
 build:
 	@test -f $(BUILD)/build.ninja || { echo "configuring $(BUILD)"; meson setup $(BUILD) >/dev/null; } || \
 	    { tail -n 30 $(BUILD)/meson-logs/meson-log.txt; exit 1; }
-	@ninja --quiet -C $(BUILD) cloche
+	@ninja --quiet -C $(BUILD) cloche | sed '/no work to do/d'
 	@ln -sf cloche $(BUILD)/srt
 	@ln -sf cloche $(BUILD)/codex-linux-sandbox
 

@@ -77,25 +77,18 @@ def policy_examples():
             yield pytest.param(text, id=f"cloche.json.5-{number}")
 
 
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    """A home directory with a project in it, and what the examples speak of."""
-    for name in ("project/fixtures/customers", "project/secrets", "project/out", "builds/thing", "builds/this-project",
-                 ".config/tool"):
-        (tmp_path / name).mkdir(parents=True)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    for name in ("CLOCHE_POLICY", "CLOCHE_PROJECT", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    return tmp_path
+# What the examples speak of.
+SETTING = ("fixtures/customers", "secrets", "out", "~/builds/thing", "~/builds/this-project", "~/.config/tool")
 
 
 @pytest.mark.parametrize("text", policy_examples())
-def test_every_policy_in_the_documents_is_valid_and_runs(text, home):
-    (home / "policy.json").write_text(text.replace("\\e", "\\"))
-    check = subprocess.run([CLOCHE, "check", str(home / "policy.json")], capture_output=True, text=True, check=False)
+def test_every_policy_in_the_documents_is_valid_and_runs(text, person):
+    for name in SETTING:
+        person.directory(person.home / name[2:] if name.startswith("~/") else person.project / name)
+    policy = person.file(person.home / "policy.json", text)
+    check = person.cloche("check", str(policy))
     assert check.returncode == 0, check.stderr
-    run = subprocess.run([CLOCHE, "run", "-s", str(home / "policy.json"), "echo", "hello"], cwd=home / "project",
-                         capture_output=True, text=True, check=False)
+    run = person.cloche("run", "-s", str(policy), "echo", "hello")
     assert (run.returncode, run.stdout) == (0, "hello\n"), run.stderr
 
 
