@@ -26,6 +26,8 @@ bool error_set(struct error *err, const char *format, ...)
 {
     va_list arguments;
 
+    if (!err)
+        return false;
     va_start(arguments, format);
     fill(err, format, arguments);
     va_end(arguments);
@@ -37,6 +39,8 @@ bool error_set_errno(struct error *err, int errnum, const char *format, ...)
 {
     va_list arguments;
 
+    if (!err)
+        return false;
     va_start(arguments, format);
     fill(err, format, arguments);
     va_end(arguments);
@@ -52,6 +56,8 @@ bool error_wrap(struct error *err, const char *format, ...)
     struct error outer;
     va_list arguments;
 
+    if (!err)
+        return false;
     va_start(arguments, format);
     fill(&outer, format, arguments);
     va_end(arguments);

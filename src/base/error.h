@@ -11,7 +11,8 @@ struct error {
     char text[ERROR_TEXT_MAX]; /* escaped: fit for a terminal */
 };
 
-/* All of these return false, so that `return error_set(...)` reads well. */
+/* All of these return false, so that `return error_set(...)` reads well. A NULL
+ * error is for callers who need no words. */
 bool error_set(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* As error_set, with ": " and the text of errnum behind it. */
 bool error_set_errno(struct error *err, int errnum, const char *format, ...) __attribute__((format(printf, 3, 4)));

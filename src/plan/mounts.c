@@ -105,10 +105,9 @@ static void add_protected(void *argument, struct slice path)
 {
     struct builder *builder = argument;
     struct tree_place place;
-    struct error ignored;
 
     /* A link cannot be covered by a mount; names behind one are the doorman's. */
-    if (tree_follow(builder->tree, builder->arena, path, &place, &ignored) && place.link_count == 0)
+    if (tree_follow(builder->tree, builder->arena, path, &place, NULL) && place.link_count == 0)
         add_boundary(builder, place.path, place.node);
 }
 

@@ -96,9 +96,8 @@ static void add_caches(struct policy *policy, const struct tree *tree, size_t wr
     for (size_t i = 0; cache_paths[i]; i++) {
         struct slice path = path_normal(policy->arena, policy->around.home, slice_of(cache_paths[i]));
         struct tree_place place;
-        struct error ignored;
 
-        if (!tree_follow(tree, policy->arena, path, &place, &ignored) || place.node != NODE_DIRECTORY)
+        if (!tree_follow(tree, policy->arena, path, &place, NULL) || place.node != NODE_DIRECTORY)
             continue;
         /* A cache that is a link leads somewhere the user did not name here. */
         if (place.link_count || is_spoken_for(policy, written, place.path))

@@ -25,7 +25,6 @@ static bool read_pointer(const struct tree *tree, struct arena *arena, struct sl
 {
     struct slice content;
     struct tree_place place;
-    struct error ignored;
 
     if (!tree->read || !tree->read(tree->context, file, POINTER_LENGTH_MAX, arena, &content))
         return false;
@@ -39,7 +38,7 @@ static bool read_pointer(const struct tree *tree, struct arena *arena, struct sl
         return false;
     if (content.ptr[0] != '/')
         content = path_join(arena, path_parent(file), content);
-    if (!tree_follow(tree, arena, content, &place, &ignored) || place.node != NODE_DIRECTORY)
+    if (!tree_follow(tree, arena, content, &place, NULL) || place.node != NODE_DIRECTORY)
         return false;
     *directory = place.path;
     return true;
@@ -59,9 +58,8 @@ void git_layout_protected(const struct tree *tree, struct arena *arena, struct s
     struct slice directory;
     struct slice common;
     struct tree_place place;
-    struct error ignored;
 
-    if (!tree_follow(tree, arena, dot_git, &place, &ignored))
+    if (!tree_follow(tree, arena, dot_git, &place, NULL))
         return;
     if (place.node == NODE_FILE) {
         if (!read_pointer(tree, arena, place.path, SLICE("gitdir:"), &directory))

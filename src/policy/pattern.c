@@ -67,8 +67,21 @@ static size_t match_byte(struct slice pattern, size_t at, size_t close, char byt
     return first == byte || first == '?' ? 1 : 0;
 }
 
+/* Most patterns differ from most names in the first or the last byte already. */
+static bool ends_differ(struct slice pattern, struct slice name)
+{
+    char first = pattern.ptr[0];
+    char last = pattern.ptr[pattern.len - 1];
+
+    return (first != '*' && first != '?' && first != '[' && first != name.ptr[0]) ||
+           (last != '*' && last != '?' && last != ']' && last != name.ptr[name.len - 1]);
+}
+
 bool name_matches(struct slice pattern, struct slice name)
 {
+    if (pattern.len && name.len && ends_differ(pattern, name))
+        return false;
+
     size_t close = last_close(pattern);
     size_t at = 0;
     size_t done = 0;

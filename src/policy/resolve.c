@@ -61,7 +61,6 @@ static void rebase_pattern(struct policy *policy, struct path_rule *rule)
 {
     struct slice rest = slice_from(rule->pattern.text, rule->pattern.fixed.len);
     struct slice text;
-    struct error ignored;
 
     while (rest.len && rest.ptr[0] == '/')
         rest = slice_from(rest, 1);
@@ -69,21 +68,21 @@ static void rebase_pattern(struct policy *policy, struct path_rule *rule)
     /* Bytes of the real directory that look like wildcards must stay ordinary,
      * so only a fixed part free of them can be put back into a pattern. */
     if (!name_has_wildcard(rule->real) && !slice_equal(text, rule->pattern.text))
-        pattern_parse(policy->arena, text, false, &rule->pattern, &ignored);
+        pattern_parse(policy->arena, text, false, &rule->pattern, NULL);
 }
 
-static void follow(struct policy *policy, const struct tree *tree, struct path_rule *rule, struct problems *problems)
+static void follow(struct policy *policy, const struct tree *tree, struct path_rule *rule, struct problems *problems,
+                   struct error *err)
 {
     struct tree_place place;
-    struct error err;
     struct slice start = rule->pattern.literal ? rule->pattern.text : rule->pattern.fixed;
 
     rule->real = start;
-    if (!tree_follow(tree, policy->arena, start, &place, &err)) {
+    if (!tree_follow(tree, policy->arena, start, &place, err)) {
         if (rule_is_grant(rule) && rule->derived)
             drop(rule, "its links run in a circle");
         else
-            refuse(problems, rule, err.text);
+            refuse(problems, rule, err->text);
         return;
     }
     rule->real = place.path;
@@ -320,8 +319,7 @@ static void follow_sockets(struct policy *policy, const struct tree *tree)
 
     for (size_t i = 0; i < sockets->count; i++) {
         struct tree_place place;
-        struct error ignored;
-        if (tree_follow(tree, policy->arena, sockets->items[i].text, &place, &ignored))
+        if (tree_follow(tree, policy->arena, sockets->items[i].text, &place, NULL))
             sockets->items[i].text = place.path;
     }
 }
@@ -329,18 +327,19 @@ static void follow_sockets(struct policy *policy, const struct tree *tree)
 void policy_resolve(struct policy *policy, const struct tree *tree, struct problems *problems)
 {
     size_t written = policy->paths.count;
+    struct error err; /* one for all: it is large */
 
     for (size_t i = 0; i < written; i++) {
         if (policy->filesystem.disabled)
             drop(&policy->paths.items[i], "filesystem.disabled is true");
         else
-            follow(policy, tree, &policy->paths.items[i], problems);
+            follow(policy, tree, &policy->paths.items[i], problems, &err);
     }
     if (!policy->filesystem.disabled)
         expand_patterns(policy, tree, problems);
     built_in_rules(policy, tree);
     for (size_t i = written; i < policy->paths.count; i++)
-        follow(policy, tree, &policy->paths.items[i], problems);
+        follow(policy, tree, &policy->paths.items[i], problems, &err);
 
     judge_all_links(policy, problems);
     for (size_t i = 0; i < policy->paths.count; i++)
@@ -350,7 +349,7 @@ void policy_resolve(struct policy *policy, const struct tree *tree, struct probl
     if (!policy->filesystem.disabled)
         add_git_denials(policy, tree);
     for (size_t i = written; i < policy->paths.count; i++)
-        follow(policy, tree, &policy->paths.items[i], problems);
+        follow(policy, tree, &policy->paths.items[i], problems, &err);
 
     follow_sockets(policy, tree);
     build_index(policy);

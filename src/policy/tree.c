@@ -95,10 +95,20 @@ struct host_tree {
     struct map looks;
 };
 
+static enum node read_link(const char *path, struct arena *arena, struct slice *target)
+{
+    char text[PATH_MAX];
+    ssize_t length = readlink(path, text, sizeof text);
+
+    if (length <= 0 || (size_t)length >= sizeof text)
+        return NODE_UNKNOWN;
+    *target = arena_slice(arena, (struct slice){text, (size_t)length});
+    return NODE_LINK;
+}
+
 static enum node look_at_host(const char *path, struct arena *arena, struct slice *target)
 {
     struct stat status;
-    char text[PATH_MAX];
 
     /* Anything but a plain "not there" (no permission, a dead network or FUSE
      * mount) is unknown, and what is unknown is never taken for absent. */
@@ -106,13 +116,7 @@ static enum node look_at_host(const char *path, struct arena *arena, struct slic
         return errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG ? NODE_ABSENT : NODE_UNKNOWN;
     if (S_ISDIR(status.st_mode))
         return NODE_DIRECTORY;
-    if (!S_ISLNK(status.st_mode))
-        return NODE_FILE;
-    ssize_t length = readlink(path, text, sizeof text);
-    if (length <= 0 || (size_t)length >= sizeof text)
-        return NODE_UNKNOWN;
-    *target = arena_slice(arena, (struct slice){text, (size_t)length});
-    return NODE_LINK;
+    return S_ISLNK(status.st_mode) ? read_link(path, arena, target) : NODE_FILE;
 }
 
 static enum node host_look(void *context, struct slice path, struct arena *arena, struct slice *target)
@@ -133,10 +137,9 @@ static enum node host_look(void *context, struct slice path, struct arena *arena
 
 static bool host_read(void *context, struct slice path, size_t limit, struct arena *arena, struct slice *content)
 {
-    struct error ignored;
 
     (void)context;
-    return file_read(arena_slice(arena, path).ptr, limit, arena, content, NULL, &ignored);
+    return file_read(arena_slice(arena, path).ptr, limit, arena, content, NULL, NULL);
 }
 
 static bool host_list(void *context, struct slice path, void (*found)(void *argument, struct slice name),

@@ -101,9 +101,8 @@ static bool is_held_protection(const struct trial *trial, struct slice path)
         for (size_t depth = path_depth(rule->real) + 1; depth <= path_depth(path); depth++) {
             struct search search = {.wanted = path_prefix(path, depth)};
             struct tree_place place;
-            struct error ignored;
             protect_candidates(&trial->policy, rule->real, trial->arena, compare_candidate, &search);
-            if (search.found && tree_follow(&trial->model.tree, trial->arena, search.wanted, &place, &ignored) &&
+            if (search.found && tree_follow(&trial->model.tree, trial->arena, search.wanted, &place, NULL) &&
                 place.node != NODE_ABSENT && !place.link_count)
                 return true;
         }
@@ -167,9 +166,8 @@ static bool expect(const struct trial *trial, struct slice path, struct expectat
 {
     struct tree_place place;
     struct tree_place parent;
-    struct error ignored;
 
-    if (!tree_follow(&trial->model.tree, trial->arena, path, &place, &ignored) || passes_hidden_link(trial, &place))
+    if (!tree_follow(&trial->model.tree, trial->arena, path, &place, NULL) || passes_hidden_link(trial, &place))
         return false;
     *real = place.path;
     *reading = decide_real_path(&trial->policy, OPERATION_READ, place.path);
@@ -185,7 +183,7 @@ static bool expect(const struct trial *trial, struct slice path, struct expectat
     expected->gap_allowed = !writing->allowed && is_known_gap(trial, place.path, writing);
     if (place.node == NODE_ABSENT) {
         expected->skip_reading = true;
-        if (!tree_follow(&trial->model.tree, trial->arena, path_parent(place.path), &parent, &ignored) ||
+        if (!tree_follow(&trial->model.tree, trial->arena, path_parent(place.path), &parent, NULL) ||
             parent.node != NODE_DIRECTORY)
             return false;
         /* In a tmpfs of ours, only what policy names is there. */
@@ -275,7 +273,7 @@ static enum verdict judge(const struct random_case *test, struct text *complaint
 /* Leaves out whatever is not needed for the disagreement. */
 static void shrink(struct random_case *test, struct text *complaint)
 {
-    size_t ignored = 0;
+    size_t unused = 0;
     bool smaller = true;
 
     while (smaller) {
@@ -286,13 +284,13 @@ static void shrink(struct random_case *test, struct text *complaint)
             if (*left_out)
                 continue;
             *left_out = true;
-            if (judge(test, complaint, &ignored, &ignored) == DISAGREE)
+            if (judge(test, complaint, &unused, &unused) == DISAGREE)
                 smaller = true;
             else
                 *left_out = false;
         }
     }
-    judge(test, complaint, &ignored, &ignored);
+    judge(test, complaint, &unused, &unused);
 }
 
 static int check(uint64_t count, uint64_t first_seed)
