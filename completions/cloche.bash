@@ -151,7 +151,11 @@ _cloche()
         esac
         ;;
     trust)
-        if [[ $current == -* ]]; then _cloche_words '--revoke --status --help' "$current"; else _cloche_files "$current"; fi
+        if [[ $current == -* ]]; then
+            _cloche_words '--revoke --status --help' "$current"
+        else
+            _cloche_files "$current"
+        fi
         ;;
     doctor) _cloche_words '--json --help' "$current" ;;
     esac

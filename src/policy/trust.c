@@ -65,7 +65,7 @@ static bool add_extended(struct chain *chain, struct slice directory, struct sli
                          struct error *err)
 {
     const struct slice prefix = SLICE("preset:");
-    struct slice path;
+    struct slice path = {0};
     struct slice content;
 
     if (slice_starts(text, prefix)) {
@@ -192,7 +192,7 @@ static void key_of(struct slice path, char key[TRUST_DIGEST_TEXT])
 bool trust_grant(struct arena *arena, const struct surroundings *around, const char *file, struct error *err)
 {
     FD_CLEANUP int fd = -1;
-    struct slice path;
+    struct slice path = {0};
     const char *why_not;
     char key[TRUST_DIGEST_TEXT];
     char digest[TRUST_DIGEST_TEXT];
@@ -209,7 +209,7 @@ bool trust_grant(struct arena *arena, const struct surroundings *around, const c
 
 bool trust_revoke(struct arena *arena, const struct surroundings *around, const char *file, struct error *err)
 {
-    struct slice path;
+    struct slice path = {0};
     char key[TRUST_DIGEST_TEXT];
 
     if (!locate(arena, file, &path, err))
@@ -222,7 +222,7 @@ bool trust_check(struct arena *arena, const struct surroundings *around, const c
                  struct error *err)
 {
     FD_CLEANUP int fd = -1;
-    struct slice path;
+    struct slice path = {0};
     const char *why_not;
     bool present;
     char key[TRUST_DIGEST_TEXT];

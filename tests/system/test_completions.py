@@ -24,7 +24,7 @@ SECONDS = 20
 SHELLS = {
     "bash": (["bash", "--norc", "--noprofile", "-i"], f"PS1='READY''> '; source {COMPLETIONS}/cloche.bash"),
     "zsh": (["zsh", "-f", "-i"],
-            f"unsetopt zle_bracketed_paste; fpath=({COMPLETIONS} $fpath); autoload -U compinit; compinit -u -D; PROMPT='READY''> '"),
+            f"fpath=({COMPLETIONS} $fpath); autoload -U compinit; compinit -u -D; PROMPT='READY''> '"),
     "fish": (["fish", "--no-config", "-i"],
              f"function fish_prompt; echo 'READY''> '; end; source {COMPLETIONS}/cloche.fish"),
 }
@@ -60,7 +60,10 @@ class Terminal:
             left = end - time.monotonic()
             assert left > 0, f"no {text!r} in {self.seen[-2000:]!r}"
             if select.select([self.fd], [], [], left)[0]:
-                self.seen += os.read(self.fd, 65536).decode(errors="replace")
+                new = os.read(self.fd, 65536).decode(errors="replace")
+                if re.search("\x1b\\[0?c", new):  # fish 4 waits until the terminal says what it is
+                    self.type("\x1b[?62c")
+                self.seen += new
         before, _, self.seen = self.seen.partition(text)
         return before
 
@@ -111,7 +114,8 @@ def test_tab_makes_the_line(terminal, typed, expected):
 
 
 def help_of(*words):
-    return subprocess.run([CLOCHE, *words, "--help"], capture_output=True, text=True, check=True, timeout=SECONDS).stdout
+    done = subprocess.run([CLOCHE, *words, "--help"], capture_output=True, text=True, check=True, timeout=SECONDS)
+    return done.stdout
 
 
 def offered(name):
