@@ -196,7 +196,7 @@ static bool apply(struct parser *parser, const struct option_word *word, const c
         return true;
     case ACTION_PROJECT:
         options->request.project = value;
-        return value[0] != '\0' || error_set(err, "%s needs a directory", name);
+        return (value && *value) || error_set(err, "%s needs a directory", name);
     case ACTION_SETTINGS:
         return add_settings(parser, value, err);
     case ACTION_PRESET:

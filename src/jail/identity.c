@@ -65,6 +65,7 @@ static bool write_identity_map(pid_t child, const char *name, struct error *err)
         uint32_t inside;
         uint32_t outside;
         uint32_t count;
+        /* NOLINTNEXTLINE(cert-err34-c): the kernel wrote these numbers. */
         if (sscanf(line, "%" SCNu32 "%" SCNu32 "%" SCNu32, &inside, &outside, &count) != 3 || !strchr(line, '\n'))
             return error_set(err, "cannot understand %s", path);
         int written =

@@ -21,6 +21,7 @@
 static bool fill_standard_descriptors(struct error *err)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        /* cppcheck-suppress leakReturnValNotUsed ; it is to stay open */
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
             return error_set_errno(err, errno, "cannot open /dev/null");
     }

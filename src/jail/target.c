@@ -146,7 +146,7 @@ static int execute(struct target *target)
         execute_path(name, target);
         errnum = errno;
         if (errnum == ENOENT && strlen(name) < sizeof found && faccessat(AT_FDCWD, name, F_OK, AT_EACCESS) == 0)
-            strcpy(found, name);
+            memcpy(found, name, strlen(name) + 1);
     } else {
         errnum = execute_searched(name, target, found);
     }

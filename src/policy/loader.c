@@ -52,7 +52,8 @@ struct origin loader_origin(struct loader *loader, const struct place *place)
     return (struct origin){.file = loader->file, .path = place_text(loader->arena, place)};
 }
 
-static const char *format_words(struct arena *arena, const char *format, va_list arguments)
+static __attribute__((format(printf, 2, 0))) const char *format_words(struct arena *arena, const char *format,
+                                                                      va_list arguments)
 {
     va_list again;
 
