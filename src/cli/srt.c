@@ -12,6 +12,7 @@
 #include "cli/options.h"
 #include "cli/report.h"
 #include "jail/jail.h"
+#include "session/scratch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,8 @@
 #include <unistd.h>
 
 enum { SRT_STATUS_ERROR = 1 };
+
+static const char default_temporary[] = "/tmp/claude";
 
 static const char help[] = "Usage: srt [options] [command...]\n"
                            "\n"
@@ -121,36 +124,49 @@ static enum parsed parse(struct arena *arena, char **argv, struct srt_options *o
     return PARSED;
 }
 
+/* The bash that srt would use: the first on PATH. */
+static char *find_bash(struct arena *arena)
+{
+    const char *path = getenv("PATH");
+    struct slice rest = slice_of(path ? path : "/usr/bin:/bin");
+
+    while (rest.len > 0) {
+        struct slice directory = {rest.ptr, slice_find(rest, ':')};
+        rest = slice_from(rest, directory.len < rest.len ? directory.len + 1 : directory.len);
+        char *candidate = arena_printf(arena, "%.*s/bash", (int)directory.len, directory.ptr);
+        if (directory.len > 0 && directory.ptr[0] == '/' && access(candidate, X_OK) == 0)
+            return candidate;
+    }
+    return arena_string(arena, "bash");
+}
+
 /* srt gives every command to bash; "$@" lets bash run words as they are. */
 static char **command_of(struct arena *arena, const struct srt_options *options)
 {
     size_t count = 0;
     size_t fixed = 0;
+    char *bash = find_bash(arena);
 
     while (!options->shell_text && options->words[count])
         count++;
     char **command = arena_alloc(arena, (count + 5) * sizeof *command);
-    command[fixed++] = arena_string(arena, "bash");
+    command[fixed++] = bash;
     command[fixed++] = arena_string(arena, "-c");
     command[fixed++] = arena_string(arena, options->shell_text ? options->shell_text : "\"$@\"");
     if (count > 0)
-        command[fixed++] = arena_string(arena, "bash");
+        command[fixed++] = bash;
     memcpy(command + fixed, options->words, count * sizeof *command);
     return command;
 }
 
-/* What srt sets inside besides its proxies. */
-static size_t environment_of(struct arena *arena, struct policy_option additions[2])
+/* Where srt sends temporary files. */
+static const char *temporary_directory(void)
 {
-    const char *temporary = getenv("CLAUDE_CODE_TMPDIR");
+    const char *named = getenv("CLAUDE_CODE_TMPDIR");
 
-    if (!temporary || !*temporary)
-        temporary = getenv("CLAUDE_TMPDIR");
-    if (!temporary || !*temporary)
-        temporary = "/tmp/claude";
-    additions[0] = (struct policy_option){OPTION_ENV, "SANDBOX_RUNTIME=1"};
-    additions[1] = (struct policy_option){OPTION_ENV, arena_printf(arena, "TMPDIR=%s", temporary)};
-    return 2;
+    if (!named || !*named)
+        named = getenv("CLAUDE_TMPDIR");
+    return named && *named ? named : default_temporary;
 }
 
 static bool say_objections(const struct session *session)
@@ -164,35 +180,55 @@ static bool say_objections(const struct session *session)
     return count > 0;
 }
 
+/* Says why in srt's own words. */
+static int refuse(const struct session *session, const struct error *err)
+{
+    struct text out = text_in(session->arena);
+
+    if (err->text[0])
+        log_error("%s", err->text);
+    if (session->problems.errors > 0)
+        srt_print_problems(&session->problems, &out);
+    fwrite(text_slice(&out).ptr, 1, out.len, stderr);
+    return SRT_STATUS_ERROR;
+}
+
 static int run(struct arena *arena, const struct srt_options *options)
 {
+    const char *temporary = temporary_directory();
     struct policy_source source = {.kind = SOURCE_FILE, .name = options->settings};
-    struct policy_option additions[2];
+    struct policy_option additions[] = {
+        {OPTION_ENV, "SANDBOX_RUNTIME=1"},
+        {OPTION_ENV, arena_printf(arena, "TMPDIR=%s", temporary)},
+    };
     struct session_request request = {
         .personality = PERSONALITY_SRT,
         .sources = &source,
         .source_count = options->settings ? 1 : 0,
         .options = additions,
-        .option_count = environment_of(arena, additions),
+        .option_count = 2,
         .environment = environ,
         .command = command_of(arena, options),
     };
+    struct scratch scratch __attribute__((cleanup(scratch_close))) = {.fd = -1};
     struct session session;
     struct error err;
+    int status;
 
-    if (!session_prepare(arena, &request, &session, &err)) {
-        struct text out = text_in(arena);
-        if (err.text[0])
-            log_error("%s", err.text);
-        if (session.problems.errors > 0)
-            srt_print_problems(&session.problems, &out);
-        fwrite(text_slice(&out).ptr, 1, out.len, stderr);
-        return SRT_STATUS_ERROR;
+    if (!session_read(arena, &request, &session, &err))
+        return refuse(&session, &err);
+    if (session.policy.filesystem.disabled) {
+        /* TMPDIR is left as it is. */
+        request.option_count = 1;
+        if (!session_read(arena, &request, &session, &err))
+            return refuse(&session, &err);
+    } else if (temporary == default_temporary) {
+        scratch_open(temporary, &scratch);
     }
+    if (!session_resolve(&session, tree_of_host(arena)) || !session_plan(&session, &err))
+        return refuse(&session, &err);
     if (say_objections(&session))
         return SRT_STATUS_ERROR;
-
-    int status;
     if (!jail_run(&session.plan, request.command, &status, &err)) {
         log_error("%s", err.text);
         return SRT_STATUS_ERROR;

@@ -1,0 +1,118 @@
+"""The personality `srt`: its command line, its words, its statuses, its environment.
+(What it says of settings files is test_srt_settings.py's subject.)"""
+
+import os
+
+import pytest
+
+DEFAULTS = {
+    "network": {"allowedDomains": [], "deniedDomains": []},
+    "filesystem": {"denyRead": [], "allowWrite": ["."], "denyWrite": []},
+}
+
+
+@pytest.fixture
+def settings(person):
+    return person.file(person.home / ".srt-settings.json", DEFAULTS)
+
+
+def test_without_a_command_it_says_so_in_srts_words(person):
+    answer = person.srt()
+    assert answer.returncode == 1
+    assert answer.stderr == "Error: No command specified. Use -c <command> or provide command arguments.\n"
+
+
+def test_options_end_at_the_first_word_that_is_not_one(person, settings):
+    person.file("f", "x\nx\n")
+    assert person.srt("grep", "-c", "x", "f").stdout == "2\n"
+    assert person.srt("echo", "--version", "-d", "-s").stdout == "--version -d -s\n"
+
+
+def test_command_string_is_given_to_bash(person, settings):
+    answer = person.srt("-c", 'x=(a b); echo "${x[1]}"; exit 9')
+    assert (answer.returncode, answer.stdout, answer.stderr) == (9, "b\n", "")
+
+
+def test_words_are_run_as_they_are(person, settings):
+    answer = person.srt("printf", "[%s]", "a b", "$HOME", ";", "'")
+    assert answer.stdout == "[a b][$HOME][;][']"
+
+
+@pytest.mark.parametrize("words, status", [(["no-such-command"], 127), (["/etc/passwd"], 126), (["false"], 1)])
+def test_statuses_are_those_of_bash(person, settings, words, status):
+    assert person.srt(*words).returncode == status
+
+
+def test_death_by_a_signal_is_128_plus_its_number(person, settings):
+    assert person.srt("-c", "kill -TERM $$").returncode == 143
+
+
+def test_environment_is_inherited_and_marked(person, settings):
+    answer = person.srt("-c", 'echo "$SANDBOX_RUNTIME $MY_TOKEN"', environment={"MY_TOKEN": "kept"})
+    assert answer.stdout == "1 kept\n"
+
+
+def test_tmpdir_exists_while_the_command_runs_and_no_longer(person, settings):
+    there = os.path.exists("/tmp/claude")
+    answer = person.srt("-c", 'echo "$TMPDIR"; f=$(mktemp) && rm "$f" && echo made')
+    assert answer.stdout == "/tmp/claude\nmade\n", answer.stderr
+    assert os.path.exists("/tmp/claude") == there
+
+
+def test_tmpdir_of_claude_code_is_passed_on(person, settings):
+    answer = person.srt("-c", 'echo "$TMPDIR"', environment={"CLAUDE_CODE_TMPDIR": "/tmp/mine"})
+    assert answer.stdout == "/tmp/mine\n"
+
+
+def test_tmpdir_is_left_alone_when_the_filesystem_is_not_restricted(person):
+    person.file(
+        person.home / ".srt-settings.json", {**DEFAULTS, "filesystem": {**DEFAULTS["filesystem"], "disabled": True}}
+    )
+    answer = person.srt("-c", 'echo "$TMPDIR"', environment={"TMPDIR": "/var/tmp"})
+    assert answer.stdout == "/var/tmp\n", answer.stderr
+
+
+def test_defaults_write_nothing_and_read_everything(person):
+    person.file(person.home / "file", "readable")
+    assert person.srt("cat", person.home / "file").stdout == "readable"
+    refused = person.srt("touch", "made")
+    assert refused.returncode == 1
+    assert "Read-only file system" in refused.stderr
+    assert not (person.project / "made").exists()
+
+
+def test_what_settings_allow_can_be_written(person, settings):
+    assert person.srt("touch", "made").returncode == 0
+    assert (person.project / "made").exists()
+
+
+def test_network_that_must_be_filtered_is_refused_by_name(person):
+    settings = person.file("s.json", {**DEFAULTS, "network": {"allowedDomains": ["example.com"], "deniedDomains": []}})
+    answer = person.srt("-s", settings, "touch", "made")
+    assert answer.returncode == 1
+    assert answer.stderr.startswith("srt: refused: ")
+    assert "network.allowedDomains" in answer.stderr and "not enforced yet" in answer.stderr
+    assert not (person.project / "made").exists()
+
+
+def test_control_fd_is_refused_by_name(person, settings):
+    answer = person.srt("--control-fd", "3", "true")
+    assert answer.returncode == 1
+    assert "--control-fd is not built yet" in answer.stderr
+
+
+@pytest.mark.parametrize("option", ["-V", "--version"])
+def test_version_names_the_version_whose_ways_are_kept(person, option):
+    assert person.srt(option).stdout.startswith("0.0.83 (cloche ")
+
+
+def test_help_goes_to_stdout(person):
+    answer = person.srt("--help")
+    assert answer.returncode == 0
+    assert answer.stdout.startswith("Usage: srt ")
+
+
+def test_unknown_option_is_not_taken_for_a_command(person):
+    answer = person.srt("--\x1bbogus", "true")
+    assert answer.returncode == 1
+    assert answer.stderr == "error: unknown option '--\\x1bbogus'\n"
