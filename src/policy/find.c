@@ -115,9 +115,12 @@ bool policy_find(struct arena *arena, const struct surroundings *around, struct 
 
     *passed_over = NULL;
     if (around->personality == PERSONALITY_SRT) {
-        if (!look_at(arena, srt_settings, source, &found, err))
-            return false;
-        if (!found)
+        /* What stands there counts, readable or not: the loader tells what is
+         * wrong with it in srt's words. Only a file that is not there means the
+         * defaults. */
+        if (access(srt_settings, F_OK) == 0 || errno != ENOENT)
+            use_file(arena, source, srt_settings);
+        else
             *source = (struct policy_source){.kind = SOURCE_TEXT, .name = "srt's defaults", .text = srt_defaults};
         return true;
     }

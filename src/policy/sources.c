@@ -126,15 +126,15 @@ static void add_source(struct loader *loader, struct slice path)
 }
 
 /* srt names the errno. */
-static const char *srt_unreadable(struct arena *arena, const char *path, bool absent)
+static const char *srt_unreadable(struct arena *arena, const char *path)
 {
     struct stat status;
     const char *name = "EINVAL";
 
-    if (absent)
-        return SRT_MISSING;
     if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
         name = "EISDIR";
+    else if (access(path, R_OK) < 0 && errno == ENOENT)
+        return SRT_MISSING;
     else if (access(path, R_OK) < 0)
         name = strerrorname_np(errno);
     return arena_printf(arena, SRT_UNREADABLE, name);
@@ -158,7 +158,7 @@ static void merge_file(struct loader *loader, const struct document *extender, c
         return;
     bool absent = false;
     if (!file_read(path.ptr, POLICY_FILE_MAX, loader->arena, &document.text, &absent, &err)) {
-        const char *why = loader->srt ? srt_unreadable(loader->arena, path.ptr, absent)
+        const char *why = loader->srt ? srt_unreadable(loader->arena, path.ptr)
                           : absent    ? arena_printf(loader->arena, "there is no file %s", escaped(loader->arena, path))
                                       : err.text;
         cannot_read(loader, extender, place, shown, why);

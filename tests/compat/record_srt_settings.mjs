@@ -7,7 +7,7 @@
 //
 // `ours` marks where cloche differs on purpose, with the reason.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -346,13 +346,16 @@ write('srt_settings.json', { srt: version, cases: cases.map(({ name, settings, v
 // ---- what the command line prints and exits with
 const home = mkdtempSync(join(tmpdir(), 'srt-settings-'))
 const sentences = []
+// `content` is the text of the file, or what stands there instead.
 function run(name, file, content) {
   const path = join(home, file)
-  if (content !== undefined) writeFileSync(path, content)
+  if (content === 'DIRECTORY') mkdirSync(path)
+  else if (content === 'LOOP') symlinkSync(path, path)
+  else if (content !== undefined) writeFileSync(path, content)
   const named = file === '.srt-settings.json' ? [] : ['--settings', path]
   const ran = spawnSync(process.execPath, [join(srt, 'dist/cli.js'), ...named, '--', 'true'], { env: { PATH: process.env.PATH, HOME: home }, cwd: home, encoding: 'utf8' })
-  rmSync(path, { force: true, recursive: true })
-  sentences.push({ name, settings: content, named: named.length > 0, status: ran.status, stdout: ran.stdout, stderr: ran.stderr.replaceAll(path, 'FILE') })
+  if (content !== undefined) rmSync(path, { recursive: true })
+  sentences.push({ name, file, settings: content, status: ran.status, stdout: ran.stdout, stderr: ran.stderr.replaceAll(path, 'FILE') })
 }
 run('no settings file', '.srt-settings.json')
 run('named but missing', 'missing.json')
@@ -362,8 +365,13 @@ for (const file of ['.srt-settings.json', 'named.json']) {
   run(`not JSON (${file})`, file, '{"network": }')
   run(`root is an array (${file})`, file, '[]')
   run(`one problem (${file})`, file, JSON.stringify(at('network.allowedDomains', ['*'])))
+  run(`a directory (${file})`, file, 'DIRECTORY')
+  run(`a link to itself (${file})`, file, 'LOOP')
   run(`three problems (${file})`, file, '{"network":{"allowedDomains":[1]}}')
 }
+writeFileSync(join(home, 'file'), '')
+run('below a file', join('file', 'named.json'))
+run('plain', 'named.json', JSON.stringify(at('network.allowedDomains', [], at('filesystem.allowWrite', []))))
 run('tlsTerminate and mitmProxy', 'named.json', JSON.stringify(at('network.mitmProxy', samples['network.mitmProxy'], at('network.tlsTerminate', {}))))
 rmSync(home, { recursive: true })
 write('srt_cli.json', { srt: version, cases: sentences })
