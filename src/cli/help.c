@@ -42,7 +42,7 @@ static const char policy_options[] =
     "  --device PATH             a device below /dev\n"
     "\n"
     "Limits:\n"
-    "  --timeout SECONDS         --memory SIZE             --pids COUNT\n"
+    "  --timeout TIME            --memory SIZE             --pids COUNT\n"
     "\n"
     "Enforcement:\n"
     "  --backend NAME            auto, namespaces (landlock: not built yet)\n"

@@ -255,7 +255,7 @@ bool hint_find(const struct session_request *request, const struct session *sess
     if (denied->decision.backing == BACKING_FRESH)
         return false;
 
-    struct candidate option = option_for(&trial, denied->question.object);
+    struct candidate option = option_for(&trial, denied->real);
     const char *lines = lines_for(&trial);
     if (lines) {
         struct candidate both = option;

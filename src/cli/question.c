@@ -26,15 +26,28 @@ const char *operation_name(enum operation operation)
     return "dns";
 }
 
-/* The shell expands ~ at the start of a word only, not in read:~/x. */
+static bool climbs(struct slice path)
+{
+    struct slice component;
+
+    while (path_next(&path, &component))
+        if (slice_is(component, ".."))
+            return true;
+    return false;
+}
+
+/* The shell expands ~ at the start of a word only, not in read:~/x. A ".." is
+ * left in: behind a link it leads elsewhere than its spelling says. */
 static struct slice absolute_path(const struct session *session, struct slice path)
 {
     bool home = path.len > 0 && path.ptr[0] == '~' && (path.len == 1 || path.ptr[1] == '/');
+    struct slice base = home ? session->around.home : session->around.project;
 
     if (home)
-        return path_normal(session->arena, session->around.home,
-                           path.len > 1 ? slice_from(path, 2) : (struct slice){"", 0});
-    return path_normal(session->arena, session->around.project, path);
+        path = slice_from(path, path.len > 1 ? 2 : 1);
+    if (!climbs(path))
+        return path_normal(session->arena, base, path);
+    return path.ptr[0] == '/' ? path : path_join(session->arena, base, path);
 }
 
 static size_t refuse_word(const struct session *session, struct slice word, struct error *err)

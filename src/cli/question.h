@@ -6,7 +6,7 @@
 
 struct question {
     enum operation operation;
-    struct slice object; /* as asked, without the prefix; paths absolute and normal */
+    struct slice object; /* as asked, without the prefix; paths absolute */
     struct host host;    /* OPERATION_CONNECT */
     uint16_t port;
 };

@@ -43,6 +43,21 @@ class TestAnswers:
         line = person.cloche("explain", "-s", policy, f"read:{link}/key").stdout
         assert f"{link}/key -> {person.home}/secret/key" in line
 
+    def test_dots_behind_a_link_lead_where_the_kernel_would_go(self, person):
+        person.directory(person.home / "far/away")
+        person.file(person.home / "far/secret")
+        link = person.link("near", person.home / "far/away")
+        policy = person.file("policy.json", {"filesystem": {"denyRead": ["~/far/secret"]}})
+        answer = only(person, f"read:{link}/../secret", "-s", policy)
+        assert answer["real"] == f"{person.home}/far/secret"
+        assert answer["verdict"] == "denied"
+
+    def test_hint_names_the_target_of_a_link_and_not_the_link(self, person):
+        person.directory(person.home / "data")
+        person.link("data", person.home / "data")
+        answer = only(person, "write:data", "-p", "dev")
+        assert answer["hint"]["option"] == f"--allow-write {person.home}/data"
+
     def test_relative_paths_and_home_are_understood(self, person):
         person.file("src/main.c")
         assert only(person, "write:src/main.c")["object"] == str(person.project / "src/main.c")
