@@ -10,7 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BLOCK_SIZE = 32 * 1024 };
+enum { BLOCK_SIZE = 64 * 1024 };
+
+static const size_t alignment = alignof(max_align_t);
 
 struct arena_block {
     struct arena_block *older;
@@ -29,8 +31,6 @@ static _Noreturn void out_of_memory(void)
 
 void *arena_alloc(struct arena *arena, size_t size)
 {
-    const size_t alignment = alignof(max_align_t);
-
     if (size > SIZE_MAX / 2)
         out_of_memory();
     size = (size + alignment - 1) & ~(alignment - 1);
@@ -47,6 +47,7 @@ void *arena_alloc(struct arena *arena, size_t size)
     }
     void *memory = block->bytes + block->used;
     block->used += size;
+    arena->last = memory;
     return memory;
 }
 
@@ -60,6 +61,18 @@ void *arena_grow(struct arena *arena, void *items, size_t have, size_t need, siz
         grown = need;
     if (item_size && grown > SIZE_MAX / 2 / item_size)
         out_of_memory();
+
+    /* What was allocated last grows where it stands. */
+    struct arena_block *block = arena->newest;
+    if (items && block && arena->last == items) {
+        size_t start = (size_t)((unsigned char *)items - block->bytes);
+        size_t size = (grown * item_size + alignment - 1) & ~(alignment - 1);
+        if (size <= block->size - start) {
+            block->used = start + size;
+            *capacity = grown;
+            return items;
+        }
+    }
 
     void *storage = arena_alloc(arena, grown * item_size);
     if (have)
@@ -108,5 +121,5 @@ void arena_free(struct arena *arena)
         free(block);
         block = older;
     }
-    arena->newest = NULL;
+    *arena = (struct arena){0};
 }

@@ -12,6 +12,7 @@ struct arena_block;
 
 struct arena {
     struct arena_block *newest;
+    void *last; /* the newest allocation */
 };
 
 /* Zeroed memory, aligned for any type. Never NULL: when memory is exhausted the

@@ -57,8 +57,10 @@ struct builder {
 
 struct effect plan_effect_at(const struct policy *policy, struct slice path)
 {
-    struct decision reading = decide_real_path(policy, OPERATION_READ, path);
-    struct decision writing = decide_real_path(policy, OPERATION_WRITE, path);
+    struct decision reading;
+    struct decision writing;
+
+    decide_access(policy, path, &reading, &writing);
 
     struct effect effect = {.backing = reading.backing, .shown = reading.origin, .written = writing.origin};
 
@@ -111,10 +113,21 @@ static void add_protected(void *argument, struct slice path)
         add_boundary(builder, place.path, place.node);
 }
 
+/* A directory of the host that a rule names as writable. */
+static bool is_writable_root(const struct policy *policy, const struct path_rule *rule)
+{
+    struct effect effect;
+
+    if (rule->dropped || !rule_grants_writing(rule) || !rule->pattern.literal || rule->node != NODE_DIRECTORY ||
+        rule->backing != BACKING_HOST || policy->filesystem.disabled)
+        return false;
+    effect = plan_effect_at(policy, rule->real);
+    return effect.access == ACCESS_WRITE && effect.backing == BACKING_HOST;
+}
+
 static void collect_boundaries(struct builder *builder)
 {
     const struct policy *policy = builder->policy;
-    size_t count;
 
     add_boundary(builder, SLICE("/"), NODE_DIRECTORY);
     for (size_t i = 0; i < policy->paths.count; i++) {
@@ -122,13 +135,10 @@ static void collect_boundaries(struct builder *builder)
         if (!rule->dropped && (rule->pattern.literal || rule->widened))
             add_boundary(builder, rule->real, rule->node);
     }
-    count = builder->boundary_count;
-    for (size_t i = 0; i < count; i++) {
-        const struct boundary *boundary = builder->boundaries[i];
-        struct effect effect = plan_effect_at(policy, boundary->path);
-        if (boundary->node == NODE_DIRECTORY && effect.access == ACCESS_WRITE && effect.backing == BACKING_HOST &&
-            !policy->filesystem.disabled)
-            protect_candidates(policy, boundary->path, builder->arena, add_protected, builder);
+    for (size_t i = 0; i < policy->paths.count; i++) {
+        const struct path_rule *rule = &policy->paths.items[i];
+        if (is_writable_root(policy, rule))
+            protect_candidates(policy, rule->real, builder->arena, add_protected, builder);
     }
 }
 
@@ -407,6 +417,9 @@ static void sort_steps(struct builder *builder)
             qsort(plan->steps[i].entries, plan->steps[i].entry_count, sizeof(struct entry), entry_order);
     }
     plan->step_count = builder->step_count;
+    plan->by_path = map_in(builder->arena);
+    for (size_t i = 0; i < plan->step_count; i++)
+        *map_at(&plan->by_path, plan->steps[i].path) = &plan->steps[i];
 }
 
 bool plan_mounts(struct plan *plan, const struct tree *tree, struct error *err)

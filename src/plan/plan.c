@@ -9,12 +9,12 @@
 
 enum access plan_access_at(const struct plan *plan, struct slice path)
 {
-    const struct step *innermost = &plan->steps[0];
+    struct slice at = path;
+    const struct step *innermost = map_get(&plan->by_path, at);
 
-    for (size_t i = 1; i < plan->step_count; i++) {
-        const struct step *step = &plan->steps[i];
-        if (path_covers(step->path, path) && step->path.len >= innermost->path.len)
-            innermost = step;
+    while (!innermost) {
+        at = path_parent(at);
+        innermost = map_get(&plan->by_path, at);
     }
     switch (innermost->kind) {
     case STEP_ROOT_EMPTY:

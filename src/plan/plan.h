@@ -7,6 +7,7 @@
 #ifndef CLOCHE_PLAN_PLAN_H
 #define CLOCHE_PLAN_PLAN_H
 
+#include "base/map.h"
 #include "base/text.h"
 #include "host/facts.h"
 #include "policy/decide.h"
@@ -84,7 +85,7 @@ struct plan {
 
     struct step *steps;
     size_t step_count;
-    size_t step_capacity;
+    struct map by_path; /* path of a step -> the step */
 
     struct landlock_rule *landlock;
     size_t landlock_count;

@@ -242,6 +242,15 @@ struct decision decide_real_path(const struct policy *policy, enum operation ope
     return operation == OPERATION_WRITE ? decide_write(policy, &contest, path) : decide_read(policy, &contest, path);
 }
 
+void decide_access(const struct policy *policy, struct slice path, struct decision *reading, struct decision *writing)
+{
+    struct contest contest;
+
+    hold_contest(policy, path, &contest);
+    *reading = decide_read(policy, &contest, path);
+    *writing = decide_write(policy, &contest, path);
+}
+
 bool decide_path(const struct policy *policy, const struct tree *tree, enum operation operation, struct slice path,
                  struct slice *real, struct decision *decision, struct error *err)
 {

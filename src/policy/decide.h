@@ -23,6 +23,9 @@ struct decision {
 /* `path` is normal and free of links (see decide_path). The policy is resolved. */
 struct decision decide_real_path(const struct policy *policy, enum operation operation, struct slice path);
 
+/* Reading and writing at once. */
+void decide_access(const struct policy *policy, struct slice path, struct decision *reading, struct decision *writing);
+
 /* Follows links first. `*real` is what was judged. */
 bool decide_path(const struct policy *policy, const struct tree *tree, enum operation operation, struct slice path,
                  struct slice *real, struct decision *decision, struct error *err);

@@ -150,7 +150,6 @@ static bool search(const struct components *path, struct slice name, size_t from
 {
     for (size_t start = 0; start < path->count; start++) {
         size_t end = 0;
-        /* All built-in names begin with a dot: one byte rules most out. */
         if (name.ptr[0] == '.' && path->items[start].ptr[0] != '.')
             continue;
         if (matches_from(name, path, start, &end) && end > from) {
@@ -164,9 +163,13 @@ static bool search(const struct components *path, struct slice name, size_t from
 bool protect_matches(const struct policy *policy, struct slice path, size_t from, const char **name,
                      struct origin *origin, size_t *depth)
 {
-    struct components components;
     const struct name_rules *added = &policy->filesystem.protect;
 
+    /* All built-in names begin with a dot: most paths are done with here. */
+    if (!added->count && !memmem(path.ptr, path.len, "/.", 2))
+        return false;
+
+    struct components components;
     split(path, &components);
     for (size_t i = 0; protected_names[i]; i++) {
         struct slice candidate = slice_of(protected_names[i]);

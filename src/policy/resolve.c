@@ -31,7 +31,7 @@ bool rule_is_grant(const struct path_rule *rule)
     return rule_is_visible(rule) && !(rule->list == LIST_RULES && rule->access == ACCESS_EMPTY);
 }
 
-static bool grants_writing(const struct path_rule *rule)
+bool rule_grants_writing(const struct path_rule *rule)
 {
     return rule->list == LIST_ALLOW_WRITE ||
            ((rule->list == LIST_RULES || rule->list == LIST_BUILT_IN) && rule->access == ACCESS_WRITE);
@@ -40,7 +40,7 @@ static bool grants_writing(const struct path_rule *rule)
 /* A directory of the host below which the command may write. */
 static bool is_host_root(const struct path_rule *rule)
 {
-    return !rule->dropped && grants_writing(rule) && rule->backing == BACKING_HOST && rule->pattern.literal &&
+    return !rule->dropped && rule_grants_writing(rule) && rule->backing == BACKING_HOST && rule->pattern.literal &&
            rule->node == NODE_DIRECTORY;
 }
 
@@ -253,7 +253,7 @@ static void add_git_denials(struct policy *policy, const struct tree *tree)
 
     for (size_t i = 0; i < count; i++) {
         const struct path_rule *rule = &policy->paths.items[i];
-        if (!rule->dropped && grants_writing(rule) && rule->backing == BACKING_HOST && rule->pattern.literal &&
+        if (!rule->dropped && rule_grants_writing(rule) && rule->backing == BACKING_HOST && rule->pattern.literal &&
             rule->node == NODE_DIRECTORY)
             git_layout_protected(tree, policy->arena, rule->real, add_git_denial, policy);
     }

@@ -15,6 +15,7 @@ void policy_resolve(struct policy *policy, const struct tree *tree, struct probl
 bool rule_is_visible(const struct path_rule *rule);
 /* Gives the command something of the host's. */
 bool rule_is_grant(const struct path_rule *rule);
+bool rule_grants_writing(const struct path_rule *rule);
 
 /* A pattern over the entries of the project's top directory or of $HOME: the
  * only kind that is ever expanded, by one readdir of that directory. */

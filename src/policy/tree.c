@@ -35,28 +35,43 @@ static void remember_link(struct tree_place *place, struct arena *arena, struct 
     place->links[place->link_count++] = (struct tree_link){at, target};
 }
 
+/* One component down. As long as no link was passed and the path is normal, what
+ * has been walked is a prefix of `path` itself and needs no copy. */
+static struct slice step_down(struct arena *arena, struct slice path, bool plain, const struct tree_place *place,
+                              struct slice component)
+{
+    if (plain)
+        return (struct slice){path.ptr, (size_t)(component.ptr + component.len - path.ptr)};
+    return path_join(arena, place->path, component);
+}
+
+static void step_up(const struct tree *tree, struct arena *arena, struct tree_place *place)
+{
+    struct slice ignored;
+
+    /* Below something that is not there, ".." can only be taken lexically. */
+    place->path = path_parent(place->path);
+    if (place->node == NODE_FILE || place->node == NODE_ABSENT)
+        place->node = place->path.len <= 1 ? NODE_DIRECTORY : tree->look(tree->context, place->path, arena, &ignored);
+}
+
 bool tree_follow(const struct tree *tree, struct arena *arena, struct slice path, struct tree_place *place,
                  struct error *err)
 {
     struct slice rest = path;
     struct slice component;
+    bool plain = !memmem(path.ptr, path.len, "//", 2);
 
     *place = (struct tree_place){.path = SLICE("/"), .node = NODE_DIRECTORY};
     while (path_next(&rest, &component)) {
-        if (slice_is(component, "."))
-            continue;
-        if (slice_is(component, "..")) {
-            /* Below something that is not there, ".." can only be taken lexically. */
-            place->path = path_parent(place->path);
-            if (place->node != NODE_UNKNOWN && place->node != NODE_DIRECTORY) {
-                struct slice ignored;
-                place->node = slice_is(place->path, "/") ? NODE_DIRECTORY
-                                                         : tree->look(tree->context, place->path, arena, &ignored);
-            }
+        if (slice_is(component, ".") || slice_is(component, "..")) {
+            plain = false;
+            if (component.len == 2)
+                step_up(tree, arena, place);
             continue;
         }
 
-        struct slice next = path_join(arena, place->path, component);
+        struct slice next = step_down(arena, path, plain, place, component);
         struct slice target = {0};
         enum node node = place->node;
         if (node == NODE_DIRECTORY)
@@ -69,6 +84,7 @@ bool tree_follow(const struct tree *tree, struct arena *arena, struct slice path
                 return error_set(err, "%.*s passes through more than %d symbolic links", (int)path.len, path.ptr,
                                  TREE_LINKS_MAX);
             remember_link(place, arena, next, target);
+            plain = false;
             rest = continue_with(arena, target, rest);
             if (target.len && target.ptr[0] == '/')
                 place->path = SLICE("/");
@@ -93,6 +109,8 @@ struct host_tree {
     struct tree tree;
     struct arena *arena;
     struct map looks;
+    char buffer[PATH_MAX]; /* the path that was looked at last, with its NUL */
+    size_t absent_length;  /* its length, if nothing was there; else 0 */
 };
 
 static enum node read_link(const char *path, struct arena *arena, struct slice *target)
@@ -119,6 +137,9 @@ static enum node look_at_host(const char *path, struct arena *arena, struct slic
     return S_ISLNK(status.st_mode) ? read_link(path, arena, target) : NODE_FILE;
 }
 
+/* Directories and links are remembered, because paths go through them again and
+ * again; of what is not there, the last one (rules about one place stand
+ * together). The rest is asked for once or twice. */
 static enum node host_look(void *context, struct slice path, struct arena *arena, struct slice *target)
 {
     struct host_tree *host = context;
@@ -126,10 +147,23 @@ static enum node host_look(void *context, struct slice path, struct arena *arena
 
     (void)arena;
     if (!look) {
-        struct slice key = arena_slice(host->arena, path);
+        struct slice found = {0};
+        enum node node = NODE_ABSENT;
+        if (slice_equal(path, (struct slice){host->buffer, host->absent_length}))
+            return NODE_ABSENT;
+        host->absent_length = 0;
+        if (path.len < sizeof host->buffer && !memchr(path.ptr, '\0', path.len)) {
+            memcpy(host->buffer, path.ptr, path.len);
+            host->buffer[path.len] = '\0';
+            node = look_at_host(host->buffer, host->arena, &found);
+        }
+        if (node == NODE_ABSENT && path.len < sizeof host->buffer)
+            host->absent_length = path.len;
+        if (node != NODE_DIRECTORY && node != NODE_LINK)
+            return node;
         look = ARENA_NEW(host->arena, struct look);
-        look->node = memchr(key.ptr, '\0', key.len) ? NODE_ABSENT : look_at_host(key.ptr, host->arena, &look->target);
-        *map_at(&host->looks, key) = look;
+        *look = (struct look){node, found};
+        *map_at(&host->looks, arena_slice(host->arena, path)) = look;
     }
     *target = look->target;
     return look->node;

@@ -95,8 +95,8 @@ static bool is_held_protection(const struct trial *trial, struct slice path)
 {
     for (size_t i = 0; i < trial->policy.paths.count; i++) {
         const struct path_rule *rule = &trial->policy.paths.items[i];
-        if (rule->dropped || !rule->pattern.literal || rule->node != NODE_DIRECTORY || !path_covers(rule->real, path) ||
-            !decide_real_path(&trial->policy, OPERATION_WRITE, rule->real).allowed)
+        if (rule->dropped || !rule_grants_writing(rule) || !rule->pattern.literal || rule->node != NODE_DIRECTORY ||
+            !path_covers(rule->real, path) || !decide_real_path(&trial->policy, OPERATION_WRITE, rule->real).allowed)
             continue;
         for (size_t depth = path_depth(rule->real) + 1; depth <= path_depth(path); depth++) {
             struct search search = {.wanted = path_prefix(path, depth)};
