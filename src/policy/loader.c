@@ -25,9 +25,7 @@ static void append_place(struct text *out, const struct place *place)
         return;
     append_place(out, place->parent);
     if (!place->name) {
-        char number[32];
-        int length = snprintf(number, sizeof number, "[%zu]", place->index);
-        text_append(out, (struct slice){number, (size_t)length});
+        text_appendf(out, "[%zu]", place->index);
     } else if (is_plain_name(place->name)) {
         if (out->len)
             text_append_byte(out, '.');
@@ -39,12 +37,44 @@ static void append_place(struct text *out, const struct place *place)
     }
 }
 
+/* The same for the places of rules, of which there may be a thousand: from the
+ * end of a buffer to its start, without a single allocation. NULL when it does
+ * not fit or a name needs care. */
+static char *place_backwards(char *buffer, char *end, const struct place *place)
+{
+    for (; place; place = place->parent) {
+        size_t length = place->name ? strlen(place->name) : 22;
+        if ((size_t)(end - buffer) < length + 1 || (place->name && !is_plain_name(place->name)))
+            return NULL;
+        if (place->name) {
+            end -= length;
+            memcpy(end, place->name, length);
+            if (place->parent)
+                *--end = '.';
+            continue;
+        }
+        size_t index = place->index;
+        *--end = ']';
+        do {
+            *--end = (char)('0' + index % 10);
+            index /= 10;
+        } while (index);
+        *--end = '[';
+    }
+    return end;
+}
+
 const char *place_text(struct arena *arena, const struct place *place)
 {
-    struct text out = text_in(arena);
+    char buffer[256];
+    char *end = buffer + sizeof buffer;
+    char *start = place_backwards(buffer, end, place);
 
+    if (start)
+        return arena_slice(arena, (struct slice){start, (size_t)(end - start)}).ptr;
+    struct text out = text_in(arena);
     append_place(&out, place);
-    return out.ptr ? out.ptr : "";
+    return out.ptr;
 }
 
 struct origin loader_origin(struct loader *loader, const struct place *place)

@@ -55,7 +55,6 @@ static bool variable_value(struct arena *arena, const struct surroundings *aroun
     static const char *const known[] = {
         "HOME",          "PROJECT_DIR",    "USER",           "TMPDIR",          "XDG_CONFIG_HOME",
         "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", NULL};
-    const char *shown = escaped(arena, name);
 
     if (slice_is(name, "HOME")) {
         *value = around->home;
@@ -74,11 +73,11 @@ static bool variable_value(struct arena *arena, const struct surroundings *aroun
         error_set(err,
                   "the variable $%s is not one that paths may use: these are $HOME, $PROJECT_DIR, $USER, $TMPDIR and "
                   "$XDG_..., and $$ stands for a dollar sign",
-                  shown);
+                  escaped(arena, name));
         return near ? error_set(err, "%s; did you mean $%s?", arena_string(arena, err->text), near) : false;
     }
     if (value->len == 0)
-        return error_set(err, "the variable $%s is not defined here", shown);
+        return error_set(err, "the variable $%s is not defined here", escaped(arena, name));
     return true;
 }
 
@@ -88,17 +87,23 @@ static bool is_name_byte(char byte, bool first)
            (!first && byte >= '0' && byte <= '9');
 }
 
+static bool has_wildcard(struct slice text)
+{
+    return slice_find(text, '*') < text.len || slice_find(text, '?') < text.len || slice_find(text, '[') < text.len;
+}
+
 static void append_value(struct text *out, struct slice value, bool escape)
 {
+    if (!escape || !has_wildcard(value)) {
+        text_append(out, value);
+        return;
+    }
     for (size_t i = 0; i < value.len; i++) {
         char byte = value.ptr[i];
-        if (escape && (byte == '*' || byte == '?' || byte == '[')) {
-            text_append_byte(out, '[');
-            text_append_byte(out, byte);
-            text_append_byte(out, ']');
-        } else {
-            text_append_byte(out, byte);
-        }
+        bool wild = byte == '*' || byte == '?' || byte == '[';
+        text_append_string(out, wild ? "[" : "");
+        text_append_byte(out, byte);
+        text_append_string(out, wild ? "]" : "");
     }
 }
 
@@ -154,40 +159,46 @@ static bool expand_variables(struct arena *arena, const struct surroundings *aro
     return true;
 }
 
+/* Takes a leading `~` off the text as it was written. */
+static bool take_home(struct arena *arena, const struct surroundings *around, struct slice *text, struct slice *start,
+                      struct error *err)
+{
+    if (text->len == 0 || text->ptr[0] != '~')
+        return true;
+    if (text->len == 1 || text->ptr[1] == '/') {
+        *start = around->home;
+        *text = slice_from(*text, 1);
+        return true;
+    }
+    if (around->personality == PERSONALITY_SRT)
+        return true;
+    return error_set(err,
+                     "\"%s\" names another user's home, which is not looked up: write the path out, or ./%s for a file "
+                     "of that name",
+                     escaped(arena, *text), escaped(arena, *text));
+}
+
 bool path_expand(struct arena *arena, const struct surroundings *around, struct slice base, struct slice text,
                  bool escape, struct slice *expanded, struct error *err)
 {
-    bool variables = around->personality != PERSONALITY_SRT && slice_find(text, '$') < text.len;
+    struct text values = text_in(arena);
     struct text out = text_in(arena);
+    struct slice start = SLICE("");
 
-    if (text.len && text.ptr[0] == '~') {
-        if (text.len == 1 || text.ptr[1] == '/') {
-            append_value(&out, around->home, escape);
-            text = slice_from(text, 1);
-        } else if (around->personality != PERSONALITY_SRT) {
-            return error_set(err,
-                             "\"%s\" names another user's home, which is not looked up: write the path out, or "
-                             "./%s for a file of that name",
-                             escaped(arena, text), escaped(arena, text));
-        }
-    }
-    if (out.len == 0 && text.len && text.ptr[0] == '/' && !variables) {
-        *expanded = arena_slice(arena, text);
-        return true;
-    }
-
-    struct text tail = text_in(arena);
-    if (!variables)
-        text_append(&tail, text);
-    else if (!expand_variables(arena, around, text, escape, &tail, err))
+    if (!take_home(arena, around, &text, &start, err))
         return false;
-
-    struct slice rest = text_slice(&tail);
-    if (out.len == 0 && (rest.len == 0 || rest.ptr[0] != '/')) {
-        append_value(&out, base, escape);
-        text_append_byte(&out, '/');
+    if (around->personality != PERSONALITY_SRT && slice_find(text, '$') < text.len) {
+        if (!expand_variables(arena, around, text, escape, &values, err))
+            return false;
+        text = text_slice(&values);
     }
-    text_append(&out, rest);
+    if (start.len == 0 && (text.len == 0 || text.ptr[0] != '/'))
+        start = base;
+
+    append_value(&out, start, escape);
+    if (start.len && text.len && text.ptr[0] != '/')
+        text_append_byte(&out, '/');
+    text_append(&out, text);
     *expanded = text_slice(&out);
     return true;
 }
@@ -205,11 +216,6 @@ static struct slice without_tail(struct slice text)
         else
             return text;
     }
-}
-
-static bool has_wildcard(struct slice text)
-{
-    return slice_find(text, '*') < text.len || slice_find(text, '?') < text.len || slice_find(text, '[') < text.len;
 }
 
 /* Where `base` was escaped at the start of a pattern, puts its own bytes back as
