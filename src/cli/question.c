@@ -148,8 +148,18 @@ static bool is_about(const struct hold *hold, const struct decision *decision)
            strcmp(a->file, b->file) == 0 && strcmp(a->path, b->path) == 0;
 }
 
+/* A refusal that the steps do not carry out: a protected name that is not there
+ * yet, or deeper than they look. */
+static bool is_unheld(const struct plan *plan, const struct answer *answer)
+{
+    return answer->question.operation == OPERATION_WRITE && !answer->decision.allowed &&
+           plan_access_at(plan, answer->real) == ACCESS_WRITE;
+}
+
 static void find_locks(const struct plan *plan, struct answer *answer)
 {
+    if (is_unheld(plan, answer))
+        return;
     for (size_t i = 0; i < plan->hold_count; i++) {
         if (!is_about(&plan->holds[i], &answer->decision))
             continue;

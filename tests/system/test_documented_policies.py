@@ -116,6 +116,9 @@ def test_explain_gives_the_documented_verdicts(person, name):
                 said = "private"
             if said != verdict:
                 wrong.append(f"{question}: {said}, not {verdict}: {each['why']} ({each['rule']})")
+            if verdict == "denied" and question.startswith("write:"):
+                if bool(each["locks"]) == (each["real"] in promise.not_held):
+                    wrong.append(f"{question}: held by {each['locks']}")
         assert not wrong, "\n".join(wrong)
 
 
