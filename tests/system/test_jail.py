@@ -1,0 +1,546 @@
+"""cloche run: the walls, tried from inside and judged from outside.
+
+Each denial stands beside the same thing allowed, so that a broken probe cannot
+pass for a wall.
+"""
+
+import ctypes
+import errno
+import json
+import os
+import pathlib
+import platform
+import shutil
+import socket
+import subprocess
+import threading
+
+import pytest
+
+PYTHON = "/usr/bin/python3"
+PATIENCE = 20
+NO_FILTER = {"extends": ["preset:dev"], "seccomp": {"enabled": False}}
+NESTED = {"extends": ["preset:dev"], "allowNestedUserNamespaces": True}
+
+# What a probe has at hand inside.
+PRELUDE = """
+import ctypes, errno, json, os, socket, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def call(number, *arguments):
+    ctypes.set_errno(0)
+    result = libc.syscall(ctypes.c_long(number), *[ctypes.c_ulong(a) if isinstance(a, int) else a for a in arguments])
+    return 0 if result >= 0 else ctypes.get_errno()
+def attempt(function, *arguments, **keywords):
+    try:
+        function(*arguments, **keywords)
+        return 0
+    except OSError as problem:
+        return problem.errno
+def write(path):
+    with open(path, "r+") as file:
+        file.write("changed")
+"""
+
+
+def probe(person, code, *options, policy=None, **keywords):
+    """Runs Python inside and returns what it prints, from JSON."""
+    if policy is not None:
+        options += ("--settings", person.file("../policy.json", policy))
+    answer = person.cloche("run", *options, PYTHON, "-c", PRELUDE + code, **keywords)
+    assert answer.returncode == 0, answer.stderr
+    return json.loads(answer.stdout)
+
+
+def landlock_abi():
+    landlock_create_ruleset = 444
+    return ctypes.CDLL(None).syscall(landlock_create_ruleset, None, 0, 1)
+
+
+def as_person(person):
+    return {} if os.geteuid() else {"user": person.uid, "group": person.uid, "extra_groups": []}
+
+
+# Files
+
+
+def test_writes_outside_the_project_change_nothing(person):
+    outside = person.file("../notes.txt", "original")
+    inside = person.file("notes.txt", "original")
+    results = probe(person, f"""
+print(json.dumps([attempt(write, p) for p in ({str(outside)!r}, {str(inside)!r}, "/etc/hosts", "/etc/passwd")]))""",
+                    "--allow-read", outside)
+    assert results[0] in (errno.EROFS, errno.EACCES)
+    assert results[1] == 0
+    assert all(result in (errno.EROFS, errno.EACCES) for result in results[2:])
+    assert outside.read_text() == "original"
+    assert inside.read_text() == "changedl"
+
+
+def test_denied_file_and_directory_give_eacces_and_their_neighbours_do_not(person):
+    for name in ("secret", "vault/key", "plain", "open/key"):
+        person.file(name)
+    results = probe(person, """
+print(json.dumps([attempt(open, n) for n in ("secret", "vault/key", "plain", "open/key")] +
+                 [attempt(os.listdir, n) for n in ("vault", "open")] +
+                 [attempt(os.chmod, n, 0o777) for n in ("secret", "vault")] +
+                 [attempt(os.unlink, "secret"), attempt(os.rename, "vault", "moved")]))""",
+                    "--deny-read", "secret", "--deny-read", "vault")
+    assert results[:6] == [errno.EACCES, errno.EACCES, 0, 0, errno.EACCES, 0]
+    assert results[6:8] == [errno.EROFS, errno.EROFS]
+    assert results[8:] == [errno.EBUSY, errno.EBUSY]
+    assert (person.project / "secret").read_text() == "content\n"
+
+
+def test_allowed_below_denied_is_reached_through_a_passage(person):
+    person.file("../vault/key")
+    person.file("../vault/public/page")
+    vault = person.home / "vault"
+    results = probe(person, f"""
+v = {str(vault)!r}
+print(json.dumps([os.listdir(v), attempt(open, v + "/key"), open(v + "/public/page").read(),
+                  attempt(open, v + "/new", "w"), attempt(open, v + "/public/new", "w")]))""",
+                    "--allow-read", vault / "public")
+    assert results == [["public"], errno.ENOENT, "content\n", errno.EROFS, errno.EROFS]
+
+
+def test_rename_of_git_directory_cannot_expose_hooks(person):
+    person.file(".git/hooks/pre-commit", "original")
+    person.file("other/file")
+    results = probe(person, """
+print(json.dumps([attempt(os.rename, ".git", "away"), attempt(write, ".git/hooks/pre-commit"),
+                  attempt(open, ".git/hooks/post-commit", "w"), attempt(open, ".git/index", "w"),
+                  attempt(os.rename, "other", "moved")]))""")
+    assert results[0] == errno.EBUSY
+    assert all(result in (errno.EROFS, errno.EACCES) for result in results[1:3])
+    assert results[3:] == [0, 0]
+    assert (person.project / ".git/hooks/pre-commit").read_text() == "original"
+    assert os.listdir(person.project / ".git/hooks") == ["pre-commit"]
+
+
+def test_private_tmp_is_empty_and_does_not_reach_the_host(person):
+    name = f"/tmp/cloche-test-{os.getpid()}-{person.uid}"
+    pathlib.Path(name).write_text("host")
+    try:
+        results = probe(person, f"print(json.dumps([os.path.exists({name!r}), attempt(open, {name!r}, 'w')]))")
+        assert results == [False, 0]
+        assert pathlib.Path(name).read_text() == "host"
+        results = probe(person, f"print(json.dumps(open({name!r}).read()))",
+                        policy={"extends": ["preset:dev"], "filesystem": {"tmp": "host"}})
+        assert results == "host"
+    finally:
+        os.unlink(name)
+
+
+def test_caches_are_copied_on_write_and_the_copy_is_discarded(person):
+    person.file("../.npm/package/file", "original")
+    cache = person.home / ".npm"
+    results = probe(person, f"""
+import shutil
+os.chdir({str(cache)!r})
+read = open("package/file").read()
+write("package/file")
+changed = open("package/file").read()
+shutil.rmtree("package")
+os.mkdir("package")
+print(json.dumps([read, changed, os.listdir("package"), attempt(open, "new", "w")]))""")
+    assert results == ["original", "changedl", [], 0]
+    assert (cache / "package/file").read_text() == "original"
+    assert os.listdir(cache) == ["package"]
+
+
+def test_listed_reads_show_nothing_else(person):
+    person.file("seen")
+    policy = {"extends": [], "filesystem": {"readMode": "listed", "platformDefaults": True,
+                                            "allowRead": [str(person.project)], "allowWrite": []},
+              "network": {"mode": "none"}}
+    results = probe(person, """
+print(json.dumps([attempt(open, "seen"), attempt(open, "new", "w"), sorted(os.listdir("/home")),
+                  os.listdir("/var"), attempt(open, "/usr/bin/env", "rb"), attempt(os.stat, "/srv")]))""",
+                    policy=policy)
+    assert results[0] == 0
+    assert results[1] in (errno.EROFS, errno.EACCES)
+    assert results[2:] == [[person.base.name], ["tmp"], 0, errno.ENOENT]
+
+
+@pytest.mark.skipif(landlock_abi() < 2, reason="needs Landlock ABI 2")
+def test_file_given_for_reading_cannot_be_opened_again_for_writing(person):
+    given = person.file("../given", "original")
+    code = PRELUDE + "print(json.dumps([sys.stdin.read(), attempt(write, '/proc/self/fd/0')]))"
+    plain = subprocess.run([PYTHON, "-c", code], stdin=given.open(), capture_output=True, text=True,
+                           **as_person(person))
+    assert json.loads(plain.stdout) == ["original", 0]
+    given.write_text("original")
+    with given.open() as file:
+        assert probe(person, code, stdin=file) == ["original", errno.EACCES]
+    assert given.read_text() == "original"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make set-user-id files of others")
+def test_setuid_program_gains_nothing(person):
+    other = 60444
+    shutil.copy("/usr/bin/id", person.project / "become")
+    os.chown(person.project / "become", other, other)
+    os.chmod(person.project / "become", 0o4755)
+    plain = subprocess.run([person.project / "become", "-u"], capture_output=True, text=True, **as_person(person))
+    assert plain.stdout == f"{other}\n"
+    assert person.cloche("run", "./become", "-u").stdout == f"{person.uid}\n"
+
+
+# Who it is
+
+
+def test_identity_is_the_callers(person):
+    results = probe(person, "print(json.dumps([os.getuid(), os.geteuid(), os.getgid(), os.stat('.').st_uid]))")
+    assert results == [person.uid] * 4
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root sees the files of others with their owners")
+def test_files_of_others_keep_their_owners_for_root(person):
+    os.chown(person.file("theirs"), 61234, 61234)
+    seen = probe(person, "print(json.dumps(os.stat('theirs').st_uid))")
+    assert seen == (61234 if person.uid == 0 else 65534)
+
+
+def test_no_capability_and_no_way_to_one(person):
+    status = dict(line.split(":\t") for line in person.cloche("run", "cat", "/proc/self/status").stdout.splitlines())
+    for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
+        assert int(status[name], 16) == 0, name
+    assert status["NoNewPrivs"] == "1"
+    assert status["Seccomp"] == "2"
+
+
+# The kernel's own files
+
+
+def test_core_pattern_cannot_be_written(person):
+    before = pathlib.Path("/proc/sys/kernel/core_pattern").read_text()
+    results = probe(person, """
+print(json.dumps([attempt(os.open, "/proc/sys/kernel/core_pattern", os.O_WRONLY),
+                  attempt(os.open, "/proc/self/comm", os.O_WRONLY)]))""")
+    assert results[0] == (errno.EROFS if person.uid == 0 else errno.EACCES)
+    assert results[1] == 0
+    assert pathlib.Path("/proc/sys/kernel/core_pattern").read_text() == before
+
+
+def test_no_sysctl_can_be_opened_for_writing(person):
+    opened = probe(person, """
+opened = []
+for directory, _, names in os.walk("/proc/sys"):
+    for name in names:
+        if attempt(os.open, os.path.join(directory, name), os.O_WRONLY) == 0:
+            opened.append(os.path.join(directory, name))
+print(json.dumps(opened))""")
+    assert opened == []
+
+
+@pytest.mark.parametrize("path", ["/proc/kallsyms", "/proc/keys", "/proc/timer_list", "/proc/kmsg"])
+def test_kernel_secrets_are_hidden(person, path):
+    if not os.path.exists(path):
+        pytest.skip("this kernel has no such file")
+    results = probe(person, f"print(json.dumps([attempt(open, {path!r}), attempt(open, '/proc/meminfo')]))")
+    assert results == [errno.EACCES, 0]
+
+
+def test_nothing_under_sys_can_be_written(person):
+    results = probe(person, """
+opened = [os.path.join(d, n) for d, _, names in os.walk("/sys/kernel") for n in names
+          if attempt(os.open, os.path.join(d, n), os.O_WRONLY | os.O_NONBLOCK) == 0]
+print(json.dumps(opened))""")
+    assert results == []
+
+
+def test_dev_holds_the_usual_nodes_and_nothing_else(person):
+    results = probe(person, """
+import pty, stat
+master, slave = os.openpty()
+with open("/dev/null", "w") as null: null.write("gone")
+with open("/dev/shm/x", "w") as shared: shared.write("here")
+print(json.dumps([sorted(os.listdir("/dev")), os.ttyname(slave), len(os.urandom(4)), open("/dev/zero", "rb").read(2) ==
+                  bytes(2), attempt(os.chmod, "/dev/null", 0o600), attempt(open, "/dev/new", "w")]))""")
+    assert results[0] == sorted(["core", "fd", "full", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin",
+                                 "stdout", "tty", "urandom", "zero"])
+    assert results[1] == "/dev/pts/0"
+    assert results[2:4] == [4, True]
+    assert results[4] in (errno.EROFS, errno.EPERM) and results[5] == errno.EROFS
+    assert os.stat("/dev/null").st_mode & 0o777 == 0o666
+
+
+def test_named_device_is_added_and_works(person):
+    device = "/dev/ptmx" if not os.path.exists("/dev/fuse") else "/dev/fuse"
+    assert not os.path.exists("/dev/fuse") or device not in str(probe(person, "print(json.dumps(os.listdir('/dev')))"))
+    seen = probe(person, f"import stat; print(json.dumps(stat.S_ISCHR(os.stat({device!r}).st_mode)))", "--device",
+                 device)
+    assert seen is True
+
+
+# Other processes
+
+
+def test_host_processes_cannot_be_seen(person):
+    results = probe(person, """
+print(json.dumps(sorted(int(n) for n in os.listdir("/proc") if n.isdigit())))""")
+    assert results == [1, 2]
+    assert len([name for name in os.listdir("/proc") if name.isdigit()]) > 3
+
+
+def test_pid_1_cannot_be_touched(person):
+    results = probe(person, """
+PTRACE_ATTACH = 16
+print(json.dumps([attempt(open, "/proc/1/" + n) for n in ("environ", "mem", "maps")] +
+                 [attempt(os.readlink, "/proc/1/" + n) for n in ("fd/0", "root", "exe")] +
+                 [0 if libc.ptrace(PTRACE_ATTACH, 1, 0, 0) == 0 else ctypes.get_errno(),
+                  attempt(open, "/proc/self/environ")]))""")
+    assert all(result in (errno.EACCES, errno.EPERM) for result in results[:7])
+    assert results[7] == 0
+    assert person.cloche("run", "sh", "-c", "kill -9 1; echo alive").stdout == "alive\n"
+
+
+def test_own_children_can_be_traced(person):
+    results = probe(person, """
+import signal
+PTRACE_TRACEME, PTRACE_CONT = 0, 7
+child = os.fork()
+if child == 0:
+    libc.ptrace(PTRACE_TRACEME, 0, 0, 0)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    os._exit(5)
+_, status = os.waitpid(child, 0)
+stopped = os.WIFSTOPPED(status)
+libc.ptrace(PTRACE_CONT, child, 0, 0)
+print(json.dumps([stopped, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])]))""")
+    assert results == [True, 5]
+
+
+@pytest.mark.skipif(landlock_abi() < 6, reason="needs Landlock ABI 6 (Linux 6.12)")
+def test_signals_to_the_process_group_stay_inside(person):
+    """The command is in its caller's process group, and must not be able to kill it."""
+    script = f'(sleep 0.5; echo neighbour alive) & "{person.binaries}/cloche" run sh -c "kill -9 0"; wait'
+    done = subprocess.run(["setsid", "sh", "-c", script], cwd=person.project, env=person.environment,
+                          capture_output=True, text=True, timeout=PATIENCE, **as_person(person))
+    assert done.stdout == "neighbour alive\n"
+    plain = subprocess.run(["setsid", "sh", "-c", '(sleep 0.5; echo neighbour alive) & sh -c "kill -9 0"; wait'],
+                           capture_output=True, text=True, timeout=PATIENCE)
+    assert plain.stdout == ""
+
+
+# System calls
+
+CALLS = {
+    "x86_64": {"mount": 165, "umount2": 166, "pivot_root": 155, "unshare": 272, "setns": 308, "clone": 56, "ioctl": 16,
+               "personality": 135, "bpf": 321, "perf_event_open": 298, "userfaultfd": 323, "kexec_load": 246,
+               "init_module": 175, "finit_module": 313, "delete_module": 176, "keyctl": 250, "add_key": 248,
+               "request_key": 249, "name_to_handle_at": 303, "open_by_handle_at": 304, "quotactl": 179, "swapon": 167,
+               "reboot": 169, "syslog": 103, "acct": 163, "settimeofday": 164, "socketpair": 53, "chroot": 161},
+    "aarch64": {"mount": 40, "umount2": 39, "pivot_root": 41, "unshare": 97, "setns": 268, "clone": 220, "ioctl": 29,
+                "personality": 92, "bpf": 280, "perf_event_open": 241, "userfaultfd": 282, "kexec_load": 104,
+                "init_module": 105, "finit_module": 273, "delete_module": 106, "keyctl": 219, "add_key": 217,
+                "request_key": 218, "name_to_handle_at": 264, "open_by_handle_at": 265, "quotactl": 60, "swapon": 224,
+                "reboot": 142, "syslog": 116, "acct": 89, "settimeofday": 170, "socketpair": 199, "chroot": 51},
+}.get(platform.machine(), {})
+NEW = {"clone3": 435, "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "open_tree": 428,
+       "move_mount": 429, "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433, "mount_setattr": 442,
+       "quotactl_fd": 443, "open_tree_attr": 467}
+
+
+@pytest.mark.skipif(not CALLS, reason="the numbers of this machine's system calls are not in this test")
+@pytest.mark.parametrize("name", [name for name in CALLS if name not in
+                                  ("clone", "ioctl", "personality", "socketpair", "unshare")] +
+                         [name for name in NEW if not name.startswith(("io_uring", "clone3"))])
+def test_system_call_is_refused_whatever_its_arguments(person, name):
+    number = {**CALLS, **NEW}[name]
+    assert probe(person, f"print(json.dumps([call({number}, 0, 0, 0, 0, 0), call({number}, -1, -1, -1, -1, -1)]))") == [
+        errno.EPERM, errno.EPERM]
+
+
+@pytest.mark.parametrize("name", ["io_uring_setup", "io_uring_enter", "io_uring_register", "clone3"])
+def test_system_call_does_not_exist(person, name):
+    code = f"print(json.dumps(call({NEW[name]}, 0, 0, 0, 0, 0)))"
+    assert probe(person, code) == errno.ENOSYS
+    assert probe(person, code, policy=NO_FILTER) != errno.ENOSYS or name.startswith("io_uring")
+
+
+def test_numbers_nobody_has_judged_do_not_exist(person):
+    x32 = 0x40000000
+    assert probe(person, f"print(json.dumps([call(n) for n in (470, 1000, {x32} + 39, 2**32 - 1)]))") == [
+        errno.ENOSYS] * 4
+
+
+@pytest.mark.skipif(not CALLS, reason="the numbers of this machine's system calls are not in this test")
+@pytest.mark.parametrize("flag", [0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000, 0x80])
+def test_no_new_namespace(person, flag):
+    unshare, new_user, new_files = CALLS["unshare"], 0x10000000, 0x400
+    code = f"print(json.dumps([call({unshare}, {new_files}), call({unshare}, {flag | new_user})]))"
+    assert probe(person, code) == [0, errno.EPERM]
+    assert probe(person, f"print(json.dumps(call({unshare}, {flag})))") == errno.EPERM
+    assert probe(person, code, policy=NESTED) == [0, 0]
+
+
+@pytest.mark.skipif(not CALLS, reason="the numbers of this machine's system calls are not in this test")
+def test_clone_with_a_new_namespace_is_refused_and_fork_works(person):
+    clone, child_signal = CALLS["clone"], 17
+    assert probe(person, f"""
+refused = call({clone}, 0x10000000 | {child_signal}, 0, 0, 0, 0)
+child = os.fork()
+if child == 0: os._exit(0)
+print(json.dumps([refused, os.waitpid(child, 0)[1]]))""") == [errno.EPERM, 0]
+
+
+@pytest.mark.parametrize("request_number", [0x5412, 0x541C, 0xDEADBEEF00005412])
+def test_typing_into_the_terminal_is_refused(person, request_number):
+    ioctl = CALLS.get("ioctl")
+    if not ioctl:
+        pytest.skip("the number of ioctl on this machine is not in this test")
+    code = f"""
+character = ctypes.create_string_buffer(b"x")
+master, slave = os.openpty()
+print(json.dumps([call({ioctl}, slave, {request_number}, character), call({ioctl}, slave, 0x5413, character)]))"""
+    assert probe(person, code.replace('b"x"', 'b"x" * 64'))[0] == errno.EPERM
+    assert probe(person, code.replace('b"x"', 'b"x" * 64')) == [errno.EPERM, 0]
+    assert probe(person, "master, slave = os.openpty()\nprint(json.dumps(call(%d, slave, %d, 0)))" %
+                 (ioctl, request_number), policy=NO_FILTER) != 0
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="int 0x80 is x86's")
+def test_32_bit_entry_is_refused(person):
+    """getpid by int 0x80: another table of numbers, the same kernel."""
+    code = """
+import mmap
+page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+page.write(bytes([0x53, 0xb8, 20, 0, 0, 0, 0xcd, 0x80, 0x5b, 0xc3]))
+function = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))
+print(json.dumps([function(), os.getpid()]))"""
+    answer = person.cloche("run", "--settings", person.file("../policy.json", NO_FILTER), PYTHON, "-c", PRELUDE + code)
+    if answer.returncode != 0:
+        pytest.skip("this kernel has no 32-bit entry")
+    result, pid = json.loads(answer.stdout)
+    assert result == pid
+    assert probe(person, code)[0] == -errno.EPERM
+
+
+@pytest.mark.parametrize("family, kind, protocol, expected", [
+    (socket.AF_UNIX, socket.SOCK_STREAM, 0, 0),
+    (socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC, 0, 0),
+    (socket.AF_UNIX, socket.SOCK_DGRAM, 0, errno.EACCES),
+    (socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC, 0, errno.EACCES),
+    (socket.AF_UNIX, socket.SOCK_RAW, 0, errno.EACCES),  # a datagram socket by another name
+    (socket.AF_INET, socket.SOCK_STREAM, 0, 0),
+    (socket.AF_INET, socket.SOCK_DGRAM, 0, 0),
+    (socket.AF_INET6, socket.SOCK_STREAM, 0, 0),
+    (socket.AF_NETLINK, socket.SOCK_RAW, 0, 0),
+    (socket.AF_NETLINK, socket.SOCK_RAW, 16, errno.EPROTONOSUPPORT),
+    (socket.AF_PACKET, socket.SOCK_RAW, 0, errno.EAFNOSUPPORT),
+    (38, socket.SOCK_SEQPACKET, 0, errno.EAFNOSUPPORT),  # AF_ALG
+    (40, socket.SOCK_STREAM, 0, errno.EAFNOSUPPORT),  # AF_VSOCK
+])
+def test_sockets_that_can_be_made(person, family, kind, protocol, expected):
+    assert probe(person, f"print(json.dumps(attempt(socket.socket, {family:d}, {kind:d}, {protocol})))") == expected
+
+
+def test_socket_pairs_that_can_be_made(person):
+    code = "print(json.dumps([attempt(socket.socketpair, 1, k) for k in (1, 5, 2, 3, 2 | 0x80000)]))"
+    assert probe(person, code) == [0, 0] + [errno.EACCES] * 3
+    assert probe(person, code, policy=NO_FILTER) == [0] * 5
+
+
+def test_unix_sockets_can_be_blocked_whole(person):
+    policy = {"extends": ["preset:dev"], "seccomp": {"blockUnixSockets": True}}
+    code = "print(json.dumps([attempt(socket.socket, 1, 1), attempt(socket.socket, 2, 1), attempt(socket.socketpair)]))"
+    assert probe(person, code, policy=policy) == [errno.EPERM, 0, 0]
+
+
+@pytest.mark.parametrize("value, expected", [(0xFFFFFFFF, 0), (0, 0), (0x40000, 0), (0x400000, errno.EPERM),
+                                             (0x100000, errno.EPERM)])
+def test_personality_takes_harmless_values_only(person, value, expected):
+    number = CALLS.get("personality")
+    if not number:
+        pytest.skip("the number of personality on this machine is not in this test")
+    assert probe(person, f"print(json.dumps(call({number}, {value})))") == expected
+
+
+def test_single_system_calls_can_be_allowed_and_denied(person):
+    policy = {"extends": ["preset:dev"], "seccomp": {"allow": ["keyctl"], "deny": ["getpriority"]}}
+    number = CALLS.get("keyctl", 0)
+    code = f"print(json.dumps([call({number}, 0, -1, 0), attempt(os.getpriority, 0, 0)]))"
+    assert probe(person, code) == [errno.EPERM, 0]
+    assert probe(person, code, policy=policy)[1] == errno.EPERM
+    assert probe(person, code, policy=policy)[0] != errno.EPERM
+
+
+# The network
+
+
+@pytest.fixture
+def listener():
+    """A server on the host's loopback, which answers "host"."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def serve():
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                with connection:
+                    connection.sendall(b"host")
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def test_without_network_only_the_own_loopback_is_there(person, listener):
+    code = f"""
+own = socket.create_server(("127.0.0.1", 0))
+print(json.dumps([sorted(n for _, n in socket.if_nameindex()),
+                  attempt(socket.create_connection, ("127.0.0.1", {listener})),
+                  attempt(socket.create_connection, own.getsockname()),
+                  attempt(socket.create_connection, ("192.0.2.1", 80), timeout=2)]))"""
+    assert probe(person, code) == [["lo"], errno.ECONNREFUSED, 0, errno.ENETUNREACH]
+    policy = {"extends": ["preset:dev"], "network": {"mode": "host"}}
+    seen = probe(person, f"print(json.dumps(attempt(socket.create_connection, ('127.0.0.1', {listener}))))",
+                 policy=policy)
+    assert seen == 0
+
+
+def test_abstract_sockets_of_the_host_are_out_of_reach(person):
+    name = f"\0cloche-test-{os.getpid()}-{person.uid}"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(name)
+        server.listen()
+        code = f"""
+s = socket.socket(socket.AF_UNIX)
+print(json.dumps(attempt(s.connect, {name!r})))"""
+        assert probe(person, code) == errno.ECONNREFUSED
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(name)
+
+
+def test_shared_memory_and_message_queues_are_the_runs_own(person):
+    made = subprocess.run(["ipcmk", "-M", "64"], capture_output=True, text=True, **as_person(person))
+    identifier = made.stdout.split()[-1]
+    try:
+        assert identifier in subprocess.run(["ipcs", "-m"], capture_output=True, text=True).stdout.split()
+        assert identifier not in person.cloche("run", "ipcs", "-m").stdout.split()
+    finally:
+        subprocess.run(["ipcrm", "-m", identifier], check=True)
+
+
+# Nested sandboxes
+
+
+@pytest.mark.skipif(not CALLS, reason="the numbers of this machine's system calls are not in this test")
+def test_nested_namespaces_work_when_allowed_and_open_nothing(person):
+    person.file("secret", "the secret")
+    person.file("../vault/key", "the secret")
+    code = f"""
+user_and_mounts, detach, recursive_bind = 0x10020000, 2, 0x5000
+entered = call({CALLS['unshare']}, user_and_mounts)
+vault = {str(person.home / 'vault')!r}.encode()
+unmounted = [call({CALLS['umount2']}, path, detach) for path in (b"secret", vault[:-6])]
+bound = call({CALLS['mount']}, b"/", b"/mnt", None, recursive_bind, None)
+remounted = call({CALLS['mount']}, None, b"/", None, 0x20, None)
+read = [os.path.exists(p) and attempt(open, p) for p in
+        (b"secret", b"/mnt" + os.getcwdb() + b"/secret", vault + b"/key", b"/mnt" + vault + b"/key")]
+print(json.dumps([entered, unmounted, bound, remounted, read]))"""
+    results = probe(person, code, "--deny-read", "secret", policy=NESTED)
+    assert results == [0, [errno.EINVAL] * 2, 0, errno.EPERM, [errno.EACCES, errno.EACCES, False, False]]
+    assert probe(person, code, "--deny-read", "secret")[0] == errno.EPERM
