@@ -479,7 +479,6 @@ static void test_what_nothing_holds_yet_is_listed_by_name(void **state)
         {"\"violation\":{\"watch\":\"all\"}", "violation.watch", "watching"},
         {"\"violation\":{\"violationLogPath\":\"/x\"}", "violation.violationLogPath", "log"},
         {"\"rootCapabilities\":\"files\"", "rootCapabilities", "capabilities"},
-        {"\"seccomp\":{\"deny\":[\"ptrace\"]}", "seccomp.deny", "system calls"},
     };
 
     (void)state;
