@@ -79,11 +79,9 @@ static bool look_in_project(struct arena *arena, const struct surroundings *arou
             return true;
         return error_set_errno(err, errno, "cannot look for the policy %s", path);
     }
-    if (!trust_check(arena, around, path, found, err))
+    if (!trust_source(arena, around, path, found, source, err))
         return false;
-    if (*found)
-        use_file(arena, source, path);
-    else
+    if (!*found)
         *passed_over = path;
     return true;
 }

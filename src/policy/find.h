@@ -21,5 +21,8 @@ bool trust_revoke(struct arena *arena, const struct surroundings *around, const 
 /* False with an error only when the file cannot be judged; *trusted otherwise. */
 bool trust_check(struct arena *arena, const struct surroundings *around, const char *file, bool *trusted,
                  struct error *err);
+/* As trust_check; if trusted, `*source` holds the very bytes that were judged. */
+bool trust_source(struct arena *arena, const struct surroundings *around, const char *file, bool *trusted,
+                  struct policy_source *source, struct error *err);
 
 #endif

@@ -28,10 +28,20 @@ struct policy_option {
     const char *value;
 };
 
+/* A file as it was read and judged before loading. */
+struct policy_document {
+    struct slice path; /* absolute and normal */
+    struct slice text;
+};
+
 struct policy_source {
     enum { SOURCE_FILE, SOURCE_PRESET, SOURCE_TEXT } kind;
     const char *name;  /* path, preset name, or what to call the text */
     struct slice text; /* SOURCE_TEXT */
+    /* SOURCE_FILE: if given, all its files; none of them is read again, and one
+     * that is not here is refused. */
+    const struct policy_document *documents;
+    size_t document_count;
 };
 
 struct policy_request {

@@ -49,6 +49,8 @@ struct loader {
     const char *file; /* what the document being applied is called, escaped */
     bool srt;
 
+    const struct policy_source *source; /* what is being loaded; NULL: options */
+
     const char **merged; /* identities of documents that were applied already */
     size_t merged_count;
     size_t merged_capacity;

@@ -140,6 +140,23 @@ static const char *srt_unreadable(struct arena *arena, const char *path)
     return arena_printf(arena, SRT_UNREADABLE, name);
 }
 
+/* The bytes of a file: those that were judged before, if the source brings them
+ * along. Reading again could find what somebody put there in between. */
+static bool read_document(struct loader *loader, struct slice path, struct slice *text, bool *absent, struct error *err)
+{
+    const struct policy_source *source = loader->source;
+
+    if (!source->document_count)
+        return file_read(path.ptr, POLICY_FILE_MAX, loader->arena, text, absent, err);
+    for (size_t i = 0; i < source->document_count; i++) {
+        if (slice_equal(source->documents[i].path, path)) {
+            *text = source->documents[i].text;
+            return true;
+        }
+    }
+    return error_set(err, "%s is not part of what was trusted; trust the policy again", escaped(loader->arena, path));
+}
+
 /* `path` is absolute. */
 static void merge_file(struct loader *loader, const struct document *extender, const struct place *place,
                        struct slice path, const char *shown)
@@ -149,15 +166,18 @@ static void merge_file(struct loader *loader, const struct document *extender, c
 
     path = path_normal(loader->arena, SLICE("/"), path);
     bool resolved = path.len < sizeof real && realpath(path.ptr, real);
+    const char *target = resolved ? arena_string(loader->arena, real) : path.ptr;
+    /* Trust was given to names and bytes: where links lead by now must not make
+     * two documents one. */
     struct document document = {.name = shown,
-                                .identity = resolved ? arena_string(loader->arena, real) : path.ptr,
+                                .identity = loader->source->document_count ? path.ptr : target,
                                 .directory = path_parent(path),
                                 .extender = extender,
                                 .depth = extender ? extender->depth + 1 : 0};
     if (!may_merge(loader, &document, place))
         return;
     bool absent = false;
-    if (!file_read(path.ptr, POLICY_FILE_MAX, loader->arena, &document.text, &absent, &err)) {
+    if (!read_document(loader, path, &document.text, &absent, &err)) {
         const char *why = loader->srt ? srt_unreadable(loader->arena, path.ptr)
                           : absent    ? arena_printf(loader->arena, "there is no file %s", escaped(loader->arena, path))
                                       : err.text;
@@ -167,8 +187,8 @@ static void merge_file(struct loader *loader, const struct document *extender, c
     /* Both names are protected: the one that was given, because whoever changes
      * what it leads to chooses the next policy, and what it leads to. */
     add_source(loader, path);
-    if (!slice_is(path, document.identity))
-        add_source(loader, slice_of(document.identity));
+    if (!slice_is(path, target))
+        add_source(loader, slice_of(target));
     merge_document(loader, &document);
 }
 
@@ -272,6 +292,7 @@ void source_load(struct loader *loader, const struct policy_source *source)
     struct document text = {.name = shown, .directory = loader->around.project, .text = source->text};
     char here[PATH_MAX];
 
+    loader->source = source;
     switch (source->kind) {
     case SOURCE_PRESET:
         merge_preset(loader, NULL, NULL, slice_of(source->name));

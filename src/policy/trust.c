@@ -5,7 +5,8 @@
  * any of them, a new cloche with another preset included, ends the trust. The
  * policy itself must be a file of the user's own, reached through no link: a
  * repository must not be able to point `.cloche.json` at something that somebody
- * once trusted elsewhere. */
+ * once trusted elsewhere. The bytes that were judged go on to the loader: a file
+ * that is changed a moment later is not read again. */
 #include "policy/find.h"
 
 #include "base/fd.h"
@@ -31,7 +32,7 @@ struct chain {
     struct arena *arena;
     const struct surroundings *around;
     struct sha256_ctx hash;
-    struct slice seen[CHAIN_DOCUMENTS_MAX];
+    struct policy_document seen[CHAIN_DOCUMENTS_MAX]; /* presets too, as preset:NAME */
     size_t seen_count;
 };
 
@@ -110,12 +111,12 @@ static bool add_document(struct chain *chain, struct slice name, struct slice co
     JSON_CLEANUP json_t *root = NULL;
 
     for (size_t i = 0; i < chain->seen_count; i++)
-        if (slice_equal(chain->seen[i], name))
+        if (slice_equal(chain->seen[i].path, name))
             return true;
     if (chain->seen_count == CHAIN_DOCUMENTS_MAX || depth > CHAIN_DEPTH_MAX)
         return error_set(err, "it extends more than %d files, or deeper than %d levels", CHAIN_DOCUMENTS_MAX,
                          CHAIN_DEPTH_MAX);
-    chain->seen[chain->seen_count++] = name;
+    chain->seen[chain->seen_count++] = (struct policy_document){name, content};
 
     hash_text(&chain->hash, name);
     hash_text(&chain->hash, content);
@@ -166,13 +167,11 @@ static bool open_candidate(struct slice path, int *fd, const char **why_not, str
 }
 
 static bool digest_of(struct arena *arena, const struct surroundings *around, int fd, struct slice path,
-                      char digest[TRUST_DIGEST_TEXT], struct error *err)
+                      struct chain *chain, char digest[TRUST_DIGEST_TEXT], struct error *err)
 {
-    struct chain *chain = ARENA_NEW(arena, struct chain);
     struct slice content;
 
-    chain->arena = arena;
-    chain->around = around;
+    *chain = (struct chain){.arena = arena, .around = around};
     sha256_init(&chain->hash);
     if (!fd_read_all(fd, path.ptr, CHAIN_FILE_MAX, arena, &content, err) || !add_document(chain, path, content, 0, err))
         return false;
@@ -201,7 +200,7 @@ bool trust_grant(struct arena *arena, const struct surroundings *around, const c
         return false;
     if (why_not)
         return error_set(err, "cannot trust %s: %s", path.ptr, why_not);
-    if (!digest_of(arena, around, fd, path, digest, err))
+    if (!digest_of(arena, around, fd, path, ARENA_NEW(arena, struct chain), digest, err))
         return error_wrap(err, "cannot trust %s", path.ptr);
     key_of(path, key);
     return trust_store_write(arena, around, key, digest, path, err);
@@ -218,9 +217,10 @@ bool trust_revoke(struct arena *arena, const struct surroundings *around, const 
     return trust_store_remove(arena, around, key, err);
 }
 
-bool trust_check(struct arena *arena, const struct surroundings *around, const char *file, bool *trusted,
-                 struct error *err)
+bool trust_source(struct arena *arena, const struct surroundings *around, const char *file, bool *trusted,
+                  struct policy_source *source, struct error *err)
 {
+    struct chain *chain = ARENA_NEW(arena, struct chain);
     FD_CLEANUP int fd = -1;
     struct slice path = {0};
     const char *why_not;
@@ -242,8 +242,18 @@ bool trust_check(struct arena *arena, const struct surroundings *around, const c
         return error_wrap(err, "cannot tell whether %s is still what you trusted", path.ptr);
     if (why_not)
         return true;
-    if (!digest_of(arena, around, fd, path, digest, err))
+    if (!digest_of(arena, around, fd, path, chain, digest, err))
         return error_wrap(err, "cannot tell whether %s is still what you trusted", path.ptr);
     *trusted = memcmp(digest, granted, sizeof digest) == 0;
+    *source = (struct policy_source){
+        .kind = SOURCE_FILE, .name = path.ptr, .documents = chain->seen, .document_count = chain->seen_count};
     return true;
+}
+
+bool trust_check(struct arena *arena, const struct surroundings *around, const char *file, bool *trusted,
+                 struct error *err)
+{
+    struct policy_source ignored;
+
+    return trust_source(arena, around, file, trusted, &ignored, err);
 }

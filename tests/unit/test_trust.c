@@ -273,6 +273,66 @@ static void test_a_trusted_policy_that_lost_a_part_is_an_error_not_a_verdict(voi
     cannot_judge(scratch, file, "team.json");
 }
 
+static bool loads_with_write_to(struct scratch *scratch, const struct policy_source *source, const char *path)
+{
+    struct problems problems = {.arena = &scratch->arena};
+    struct policy_request request = {.sources = source, .source_count = 1};
+    struct policy *policy = ARENA_NEW(&scratch->arena, struct policy);
+
+    if (!policy_load(&scratch->arena, &scratch->around, &request, policy, &problems))
+        return false;
+    for (size_t i = 0; i < policy->paths.count; i++)
+        if (policy->paths.items[i].list == LIST_ALLOW_WRITE && slice_is(policy->paths.items[i].text, path))
+            return true;
+    return false;
+}
+
+/* What is loaded is what was judged, whatever stands there by then. */
+static void test_a_file_that_changes_between_judging_and_loading_does_not_count(void **state)
+{
+    struct scratch *scratch = *state;
+    char *file =
+        scratch_write(scratch, "home/project/.cloche.json", "{\"extends\": [\"./team.json\", \"./last.json\"]}");
+    char *team = scratch_write(scratch, "home/project/team.json", "{\"filesystem\": {\"allowWrite\": [\"/trusted\"]}}");
+    struct policy_source source;
+    struct error err = {""};
+    bool trusted;
+
+    scratch_write(scratch, "home/project/last.json", "{\"filesystem\": {\"denyRead\": []}}");
+    grant(scratch, file);
+    assert_true(trust_source(&scratch->arena, &scratch->around, file, &trusted, &source, &err));
+    assert_true(trusted);
+    assert_true(loads_with_write_to(scratch, &source, "/trusted"));
+
+    scratch_write(scratch, "home/project/team.json", "{\"filesystem\": {\"allowWrite\": [\"/swapped\"]}}");
+    scratch_write(scratch, "home/project/.cloche.json", "{\"filesystem\": {\"allowWrite\": [\"/swapped\"]}}");
+    assert_true(loads_with_write_to(scratch, &source, "/trusted"));
+    assert_false(loads_with_write_to(scratch, &source, "/swapped"));
+    /* Nor does a link make it the twin of a file that was merged already. */
+    assert_int_equal(unlink(team), 0);
+    assert_int_equal(symlink(".cloche.json", team), 0);
+    assert_true(loads_with_write_to(scratch, &source, "/trusted"));
+    /* A plain file is read as it is. */
+    struct policy_source plain = {.kind = SOURCE_FILE, .name = file};
+    assert_true(loads_with_write_to(scratch, &plain, "/swapped"));
+}
+
+static void test_a_file_that_was_not_judged_is_refused(void **state)
+{
+    struct scratch *scratch = *state;
+    char *file = scratch_write(scratch, "home/project/.cloche.json", "{\"extends\": [\"./team.json\"]}");
+    struct policy_source source;
+    struct error err = {""};
+    bool trusted;
+
+    scratch_write(scratch, "home/project/team.json", "{\"filesystem\": {\"allowWrite\": [\"/trusted\"]}}");
+    grant(scratch, file);
+    assert_true(trust_source(&scratch->arena, &scratch->around, file, &trusted, &source, &err));
+    assert_true(loads_with_write_to(scratch, &source, "/trusted"));
+    source.document_count = 1;
+    assert_false(loads_with_write_to(scratch, &source, "/trusted"));
+}
+
 static void test_records_are_private_and_nothing_else_is_left(void **state)
 {
     struct scratch *scratch = *state;
@@ -386,6 +446,8 @@ int main(void)
         scratch_test(test_what_cannot_be_read_in_full_cannot_be_trusted),
         scratch_test(test_a_circle_of_files_is_followed_once),
         scratch_test(test_a_trusted_policy_that_lost_a_part_is_an_error_not_a_verdict),
+        scratch_test(test_a_file_that_changes_between_judging_and_loading_does_not_count),
+        scratch_test(test_a_file_that_was_not_judged_is_refused),
         scratch_test(test_records_are_private_and_nothing_else_is_left),
         scratch_test(test_a_record_that_others_could_have_written_does_not_count),
         scratch_test(test_links_in_the_store_are_not_followed),
