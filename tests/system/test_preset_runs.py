@@ -116,7 +116,7 @@ def test_tools_on_the_path_come_with_what_lies_beside_them(lived_in):
 
 
 def test_by_default_there_is_no_network(lived_in):
-    connect = "import socket; s = socket.socket(); s.settimeout(5); s.connect(('127.0.0.1', {port})); print('connected')"
+    connect = "import socket; socket.create_connection(('127.0.0.1', {port}), 5); print('connected')"
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         answer = lived_in.cloche("run", "/usr/bin/python3", "-c", connect.format(port=port))
