@@ -114,26 +114,84 @@ size_t question_parse(const struct session *session, const char *word,
     return refuse_word(session, whole, err);
 }
 
-static unsigned landlock_of(const struct plan *plan)
+static bool landlock_grants(const struct plan *plan, struct slice path, bool write)
 {
-    return plan->landlock_count > 0 ? LOCK_LANDLOCK : 0;
+    for (size_t i = 0; i < plan->landlock_count; i++)
+        if ((plan->landlock[i].write || !write) && path_covers(plan->landlock[i].path, path))
+            return true;
+    return false;
 }
 
-/* What holds the decisions that no single rule made. */
-static unsigned default_locks(const struct plan *plan, const struct answer *answer)
+/* A denial is held by the locks that would really stop it: a plan speaks of what
+ * exists at start, a decision of every name. */
+static unsigned locks_on_denied_path(const struct plan *plan, const struct answer *answer)
 {
+    bool write = answer->question.operation == OPERATION_WRITE;
+    enum access access = plan_access_at(plan, answer->real);
+    bool repeats = plan->use_landlock && (write || plan->landlock_reads);
+    unsigned locks = 0;
+
+    if (write ? access != ACCESS_WRITE : access == ACCESS_NONE)
+        locks |= LOCK_MOUNT;
+    if (repeats && !landlock_grants(plan, answer->real, write))
+        locks |= LOCK_LANDLOCK;
+    return locks;
+}
+
+/* A socket that can be seen can be connected to, whatever its mount says. */
+static unsigned locks_on_denied_socket(const struct session *session, const struct answer *answer)
+{
+    const struct policy *policy = &session->policy;
+    struct decision seen = decide_real_path(policy, OPERATION_READ, answer->real);
+
+    if (policy->seccomp.block_unix_sockets && policy->seccomp.enabled)
+        return LOCK_SECCOMP;
+    return seen.allowed && seen.backing == BACKING_HOST ? 0 : LOCK_MOUNT;
+}
+
+static void find_locks_on_denial(const struct session *session, struct answer *answer)
+{
+    const struct plan *plan = &session->plan;
+
     switch (answer->question.operation) {
     case OPERATION_READ:
-        return LOCK_MOUNT | (plan->landlock_reads ? landlock_of(plan) : 0);
     case OPERATION_WRITE:
-        return LOCK_MOUNT | landlock_of(plan);
+        answer->locks = locks_on_denied_path(plan, answer);
+        if (!answer->locks && !answer->note)
+            answer->note = "not held by any lock yet: only names that exist when the run starts are";
+        break;
+    case OPERATION_UNIX:
+        answer->locks = locks_on_denied_socket(session, answer);
+        if (!answer->locks)
+            answer->note = "not held by any lock yet: a socket in sight can be connected to, unless "
+                           "seccomp.blockUnixSockets refuses all";
+        break;
     case OPERATION_CONNECT:
     case OPERATION_DNS:
-        return plan->network == NETWORK_NONE ? LOCK_NAMESPACE : 0;
-    case OPERATION_UNIX:
-        return plan->filter_enabled ? LOCK_SECCOMP : 0;
+        answer->locks = plan->network == NETWORK_NONE ? LOCK_NAMESPACE : 0;
+        break;
+    case OPERATION_ENV:
+        answer->locks = LOCK_ENVIRONMENT;
+        break;
+    }
+}
+
+/* What holds the grants that no single rule made. */
+static unsigned default_locks(const struct plan *plan, const struct answer *answer)
+{
+    unsigned landlock = plan->use_landlock ? LOCK_LANDLOCK : 0;
+
+    switch (answer->question.operation) {
+    case OPERATION_READ:
+        return LOCK_MOUNT | (plan->landlock_reads ? landlock : 0);
+    case OPERATION_WRITE:
+        return LOCK_MOUNT | landlock;
     case OPERATION_ENV:
         return LOCK_ENVIRONMENT;
+    case OPERATION_CONNECT:
+    case OPERATION_DNS:
+    case OPERATION_UNIX:
+        break;
     }
     return 0;
 }
@@ -148,27 +206,21 @@ static bool is_about(const struct hold *hold, const struct decision *decision)
            strcmp(a->file, b->file) == 0 && strcmp(a->path, b->path) == 0;
 }
 
-/* A refusal that the steps do not carry out: a protected name that is not there
- * yet, or deeper than they look. */
-static bool is_unheld(const struct plan *plan, const struct answer *answer)
+static void find_locks(const struct session *session, struct answer *answer)
 {
-    return answer->question.operation == OPERATION_WRITE && !answer->decision.allowed &&
-           plan_access_at(plan, answer->real) == ACCESS_WRITE;
-}
+    const struct plan *plan = &session->plan;
 
-static void find_locks(const struct plan *plan, struct answer *answer)
-{
-    if (is_unheld(plan, answer))
-        return;
     for (size_t i = 0; i < plan->hold_count; i++) {
         if (!is_about(&plan->holds[i], &answer->decision))
             continue;
         answer->locks = plan->holds[i].locks;
         answer->note = plan->holds[i].note;
         if (answer->locks)
-            return;
+            break;
     }
-    if (!answer->locks && !answer->note)
+    if (!answer->decision.allowed)
+        find_locks_on_denial(session, answer);
+    else if (!answer->locks && !answer->note)
         answer->locks = default_locks(plan, answer);
 }
 
@@ -212,7 +264,7 @@ bool question_answer(struct arena *arena, const struct session *session, const s
         break;
     }
     if (session->plan.policy)
-        find_locks(&session->plan, answer);
+        find_locks(session, answer);
     return true;
 }
 
