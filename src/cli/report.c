@@ -47,7 +47,7 @@ size_t report_objections(const struct options *options, const struct session *se
     return count;
 }
 
-static const char *source_name(struct arena *arena, const struct policy_source *source)
+const char *source_name(struct arena *arena, const struct policy_source *source)
 {
     if (source->kind == SOURCE_PRESET)
         return arena_printf(arena, "preset:%s", source->name);

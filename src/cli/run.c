@@ -3,6 +3,7 @@
  * Everything that is asked for and not enforced is named in one go, so that a
  * person mends the policy once and not key by key. */
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/options.h"
@@ -33,6 +34,19 @@ static size_t say_objections(const struct options *options, const struct session
     return standing;
 }
 
+/* For -v: what is about to happen, in a few lines; `cloche explain` has the rest. */
+static void say_details(const struct session *session)
+{
+    struct arena *arena = session->arena;
+
+    for (size_t i = 0; i < session->source_count; i++)
+        log_detail("policy: %s", escaped(arena, slice_of(source_name(arena, &session->sources[i]))));
+    log_detail("project: %s", escaped(arena, session->around.project));
+    log_detail("starts in: %s", escaped(arena, session->plan.working_directory));
+    log_detail("%zu mounts, %zu variables; cloche explain, with the same options, lists them", session->plan.step_count,
+               session->plan.environment_count);
+}
+
 int command_run(int argc, char **argv)
 {
     struct arena arena ARENA_CLEANUP = {0};
@@ -56,6 +70,7 @@ int command_run(int argc, char **argv)
     session_say(&session, &err);
     if (!prepared || say_objections(&options, &session) > 0)
         return STATUS_REFUSED;
+    say_details(&session);
     if (session.plan.network == NETWORK_HOST)
         log_warning("the command uses the host's network, unfiltered (%s)",
                     origin_text(&arena, &session.policy.network.mode_origin));

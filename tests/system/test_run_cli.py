@@ -20,6 +20,12 @@ class TestCommand:
         answer = person.cloche("run", "true")
         assert (answer.stdout, answer.stderr) == ("", "")
 
+    def test_verbose_says_which_policy_and_where(self, person):
+        said = person.cloche("run", "-v", "true").stderr.splitlines()
+        assert said[:3] == ["cloche: policy: preset:dev", f"cloche: project: {person.project}",
+                            f"cloche: starts in: {person.project}"]  # fmt: skip
+        assert all(line.startswith("cloche: ") for line in said)
+
     def test_command_starts_where_it_was_called_if_that_is_in_the_project(self, person):
         below = person.directory(person.project / "src/deep")
         assert person.cloche("run", "-C", "../..", "pwd", cwd=below).stdout == f"{below}\n"
