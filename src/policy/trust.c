@@ -116,6 +116,8 @@ static bool add_document(struct chain *chain, struct slice name, struct slice co
     if (chain->seen_count == CHAIN_DOCUMENTS_MAX || depth > CHAIN_DEPTH_MAX)
         return error_set(err, "it extends more than %d files, or deeper than %d levels", CHAIN_DOCUMENTS_MAX,
                          CHAIN_DEPTH_MAX);
+    /* The name may live in the JSON of the file that extends this one. */
+    name = arena_slice(chain->arena, name);
     chain->seen[chain->seen_count++] = (struct policy_document){name, content};
 
     hash_text(&chain->hash, name);
