@@ -186,7 +186,7 @@ static bool store(struct loader *loader, const struct key *key, const struct pla
             *(uint64_t *)field(loader, key->offset) = (uint64_t)number;
         return true;
     case KEY_SIZE:
-        if (value_integer(value, 0, INT64_MAX, &number))
+        if (value_integer(value, 0, SIZE_BYTES_MAX, &number))
             bytes = (uint64_t)number;
         else if (!json_is_string(value) || !size_parse(json_slice(value), &bytes))
             break;
@@ -218,6 +218,11 @@ static bool store(struct loader *loader, const struct key *key, const struct pla
     return false;
 }
 
+static bool is_removal(const json_t *item)
+{
+    return json_is_string(item) && json_string_value(item)[0] == '!';
+}
+
 static bool objects_apply(struct loader *loader, const struct key *key, const struct place *place, const json_t *array)
 {
     bool good = true;
@@ -230,13 +235,14 @@ static bool objects_apply(struct loader *loader, const struct key *key, const st
     for (size_t i = 0; i < count && key->remove && !loader->problems_unsaid; i++) {
         const json_t *item = json_array_get(array, i);
         struct place here = {.parent = place, .index = i};
-        if (json_is_string(item) && json_string_value(item)[0] == '!')
-            key->remove(loader, key, &here, slice_from(json_slice(item), 1));
+        struct slice text;
+        if (is_removal(item) && removal_text(loader, &here, item, &text))
+            key->remove(loader, key, &here, text);
     }
     for (size_t i = 0; i < count && !loader->problems_unsaid; i++) {
         const json_t *item = json_array_get(array, i);
         struct place here = {.parent = place, .index = i};
-        if (key->remove && json_is_string(item) && json_string_value(item)[0] == '!')
+        if (key->remove && is_removal(item))
             continue;
         if (!json_is_object(item)) {
             loader_problem(loader, &here, "found %s; an object is expected", value_words(loader->arena, item));

@@ -196,17 +196,22 @@ static void ports_remove(struct loader *loader, const struct key *key, const str
     ports->count = kept;
 }
 
+bool removal_text(struct loader *loader, const struct place *place, const json_t *item, struct slice *text)
+{
+    if (!value_text(loader, place, item, "an entry", text))
+        return false;
+    *text = slice_from(*text, 1);
+    if (text->len == 0)
+        loader_problem(loader, place, "found \"!\": the inherited entry to take away must follow the mark");
+    return text->len > 0;
+}
+
 static void entry_remove(struct loader *loader, const struct key *key, const struct place *place, const json_t *item)
 {
     struct slice text;
 
-    if (!value_text(loader, place, item, "an entry", &text))
+    if (!removal_text(loader, place, item, &text))
         return;
-    text = slice_from(text, 1);
-    if (text.len == 0) {
-        loader_problem(loader, place, "found \"!\": the inherited entry to take away must follow the mark");
-        return;
-    }
     switch (key->type) {
     case KEY_PATHS:
         path_rules_remove(loader, place, key->list, text);

@@ -41,6 +41,9 @@ struct left_out {
     struct slice text;
 };
 
+/* 2^53 - 1: the largest number that every reader of JSON reads alike. */
+static const int64_t SIZE_BYTES_MAX = 9007199254740991;
+
 struct loader {
     struct arena *arena;
     struct surroundings around;
@@ -106,6 +109,8 @@ void source_load(struct loader *loader, const struct policy_source *source);
 /* lists.c: lists of paths, names, files, hosts and ports. */
 bool list_apply(struct loader *loader, const struct key *key, const struct place *place, const json_t *array);
 bool list_add_text(struct loader *loader, const struct key *key, const struct place *place, struct slice text);
+/* What stands behind the mark of "!entry". */
+bool removal_text(struct loader *loader, const struct place *place, const json_t *item, struct slice *text);
 /* Fills in the pattern and the origin. */
 bool path_rule_add(struct loader *loader, const struct place *place, struct path_rule rule, bool literal);
 /* Takes away the rules of a list that are written like `text` or mean the same. */
