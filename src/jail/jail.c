@@ -8,22 +8,35 @@
 #include "jail/init.h"
 #include "jail/spawn.h"
 #include "jail/supervise.h"
+#include "jail/terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A descriptor of ours must never land where the command expects its own. */
-static bool fill_standard_descriptors(struct error *err)
+/* The command keeps three descriptors of the caller's. One that is closed is
+ * filled, so that none of ours lands where the command expects its own; one that
+ * is a directory would lead around every mount (attack 11). */
+static bool check_standard_descriptors(struct error *err)
 {
+    static const char *const names[] = {"standard input", "standard output", "standard error"};
+
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        /* cppcheck-suppress leakReturnValNotUsed ; it is to stay open */
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
-            return error_set_errno(err, errno, "cannot open /dev/null");
+        struct stat status;
+        if (fstat(fd, &status) == 0) {
+            if (S_ISDIR(status.st_mode))
+                return error_set(err,
+                                 "%s is a directory: the command could reach the host's files through it. "
+                                 "Redirect it elsewhere",
+                                 names[fd]);
+        } else if (errno != EBADF || open("/dev/null", O_RDWR) != fd) {
+            return error_set_errno(err, errno, "cannot inspect %s", names[fd]);
+        }
     }
     return true;
 }
@@ -107,17 +120,20 @@ static bool run(const struct plan *plan, char *const *argv, const sigset_t *mask
 {
     int control[2];
     struct supervised supervised = {.plan = plan, .signals = signals};
+    struct terminal terminal;
     struct report report;
     bool timed_out;
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
         return error_set_errno(err, errno, "cannot make a socket");
+    terminal_save(&terminal);
     bool started = start(plan, argv, mask, control, &supervised.init, err);
     if (started) {
         supervised.control = control[0];
         bool reported = supervise(&supervised, &report, &timed_out);
         started = conclude(plan, reported, timed_out, &report, status, err);
         wait_for_end(supervised.init);
+        terminal_restore(&terminal, started && *status > JAIL_STATUS_SIGNAL);
     }
     fd_close(&control[0]);
     fd_close(&control[1]);
@@ -130,7 +146,7 @@ bool jail_run(const struct plan *plan, char *const *argv, int *status, struct er
     sigset_t passed_on;
     sigset_t before;
 
-    if (!can_be_carried_out(plan, err) || !fill_standard_descriptors(err))
+    if (!can_be_carried_out(plan, err) || !check_standard_descriptors(err))
         return false;
     supervise_signals(&passed_on);
     if (sigprocmask(SIG_BLOCK, &passed_on, &before) < 0)

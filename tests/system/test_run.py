@@ -140,6 +140,19 @@ def test_closed_standard_descriptors_do_no_harm(person):
     assert (done.returncode, done.stderr) == (0, "done\n")
 
 
+@pytest.mark.parametrize("descriptor", [0, 1, 2])
+def test_directory_as_standard_descriptor_is_refused(person, descriptor):
+    """It would lead around every mount: openat(0, "../..")."""
+    directory = os.open(person.home, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        made = person.project / "made"
+        answer = person.cloche("run", "touch", made, **{("stdin", "stdout", "stderr")[descriptor]: directory})
+        assert answer.returncode == 125
+        assert not made.exists()
+    finally:
+        os.close(directory)
+
+
 # Time
 
 
@@ -370,6 +383,31 @@ def test_terminal_can_be_written_through_its_names(person, terminal):
                       "echo one >/dev/tty; echo two >/dev/stderr; echo three >/proc/self/fd/1")
     for word in ("one", "two", "three"):
         screen.expect(word)
+
+
+def test_killed_command_leaves_the_terminal_usable(person, terminal):
+    shell = terminal("bash", "--norc", "--noprofile", "-i")
+    shell.type(f"PS1=; {person.binaries}/cloche run sh -c 'stty -echo -icanon; kill -9 $$'; echo re''stored\n")
+    shell.expect("restored")
+    shell.type("stty -a | tr ' ' '\\n' | grep echo$; echo li''sted\n")
+    assert "-echo" not in shell.expect("listed").split()
+    shell.type("exit\n")
+
+
+def test_mode_that_a_command_set_on_purpose_stays(person, terminal):
+    shell = terminal("sh")
+    shell.type(f"PS1=; {person.binaries}/cloche run stty -echo; stty -a; echo li''sted\n")
+    assert "-echo" in shell.expect("listed").split()
+    shell.type("exit\n")
+
+
+def test_terminal_is_taken_back_from_a_shell_that_was_killed(person, terminal):
+    """Else the next program that reads from it would be stopped."""
+    inner = f"{person.binaries}/cloche run bash --norc --noprofile -ic \"kill -9 \\$\\$\""
+    shell = terminal("sh", "-c", f"{inner}; echo back; read line; echo got=$line.")
+    shell.expect("back")
+    shell.type("on\n")
+    shell.expect("got=on.")
 
 
 # What the command is given
