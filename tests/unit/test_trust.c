@@ -262,6 +262,22 @@ static void test_a_circle_of_files_is_followed_once(void **state)
     assert_false(is_trusted(scratch, file));
 }
 
+/* The names of presets live in the JSON of the file that extends them: that must
+ * not be looked at any more once it is gone (a sanitizer sees it). */
+static void test_presets_named_at_several_levels_are_judged(void **state)
+{
+    struct scratch *scratch = *state;
+    char *file = scratch_write(scratch, "home/project/.cloche.json",
+                               "{\"extends\": [\"./one.json\", \"./two.json\", \"preset:dev\"]}");
+
+    scratch_write(scratch, "home/project/one.json", "{\"extends\": [\"preset:dev\", \"preset:base\"]}");
+    scratch_write(scratch, "home/project/two.json", "{\"extends\": [\"preset:base\", \"preset:dev\"]}");
+    grant(scratch, file);
+    assert_true(is_trusted(scratch, file));
+    scratch_write(scratch, "home/project/two.json", "{\"extends\": [\"preset:base\", \"preset:open\"]}");
+    assert_false(is_trusted(scratch, file));
+}
+
 static void test_a_trusted_policy_that_lost_a_part_is_an_error_not_a_verdict(void **state)
 {
     struct scratch *scratch = *state;
@@ -445,6 +461,7 @@ int main(void)
         scratch_test(test_a_file_of_another_user_is_never_trusted),
         scratch_test(test_what_cannot_be_read_in_full_cannot_be_trusted),
         scratch_test(test_a_circle_of_files_is_followed_once),
+        scratch_test(test_presets_named_at_several_levels_are_judged),
         scratch_test(test_a_trusted_policy_that_lost_a_part_is_an_error_not_a_verdict),
         scratch_test(test_a_file_that_changes_between_judging_and_loading_does_not_count),
         scratch_test(test_a_file_that_was_not_judged_is_refused),
