@@ -56,7 +56,10 @@ void *arena_grow(struct arena *arena, void *items, size_t have, size_t need, siz
     if (need <= *capacity)
         return items;
 
-    size_t grown = *capacity ? *capacity * 2 : 8;
+    /* Large arrays grow in larger steps: what they leave behind stays in the arena,
+     * and untouched memory costs nothing. */
+    size_t factor = *capacity * item_size > 8192 ? 4 : 2;
+    size_t grown = *capacity ? *capacity * factor : 8;
     if (grown < need)
         grown = need;
     if (item_size && grown > SIZE_MAX / 2 / item_size)

@@ -19,7 +19,7 @@ struct arena {
  * process says so and ends with status 125, before anything was started. */
 void *arena_alloc(struct arena *arena, size_t size);
 
-/* Array growth by doubling: returns storage for at least `need` items with the
+/* Array growth in bounds: returns storage for at least `need` items with the
  * first `have` items kept, and updates `*capacity`. */
 void *arena_grow(struct arena *arena, void *items, size_t have, size_t need, size_t *capacity, size_t item_size);
 

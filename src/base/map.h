@@ -24,8 +24,17 @@ static inline struct map map_in(struct arena *arena)
     return (struct map){.arena = arena};
 }
 
+/* Makes room for `count` keys at once. */
+void map_reserve(struct map *map, size_t count);
+
 /* NULL when the key is not there. */
 void *map_get(const struct map *map, struct slice key);
+
+/* For keys that are paths: calls `found` for "/", for each ancestor of `path` and
+ * for `path` itself, where it is a key, with its number of components. One pass
+ * over the text. */
+void map_each_prefix(const struct map *map, struct slice path, void (*found)(void *argument, size_t depth, void *value),
+                     void *argument);
 
 /* The place for the key's value, NULL in it when the key is new. Valid until
  * the next map_at. The key's bytes must live as long as the map. */

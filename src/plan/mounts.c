@@ -25,9 +25,13 @@
 
 #include <stdlib.h>
 
+struct region;
+
+/* A path at which the access may change. */
 struct boundary {
     struct slice path;
     enum node node;
+    struct region *region; /* if it does */
 };
 
 struct region {
@@ -47,7 +51,6 @@ struct builder {
     struct boundary **boundaries;
     size_t boundary_count;
     size_t boundary_capacity;
-    struct map regions; /* path -> struct region */
     struct map entries; /* paths that have an entry in some step */
     struct map pins;    /* paths that are pinned */
     struct step **steps;
@@ -95,7 +98,7 @@ static void add_boundary(struct builder *builder, struct slice path, enum node n
     if (*place)
         return;
     boundary = ARENA_NEW(builder->arena, struct boundary);
-    *boundary = (struct boundary){path, node};
+    *boundary = (struct boundary){.path = path, .node = node};
     *place = boundary;
     builder->boundaries =
         arena_grow(builder->arena, builder->boundaries, builder->boundary_count, builder->boundary_count + 1,
@@ -237,7 +240,7 @@ static unsigned mode_of(const struct region *region)
     }
 }
 
-static void open_region(struct builder *builder, const struct boundary *boundary, const struct region *around)
+static void open_region(struct builder *builder, struct boundary *boundary, const struct region *around)
 {
     struct region *region;
     struct effect effect = plan_effect_at(builder->policy, boundary->path);
@@ -256,14 +259,21 @@ static void open_region(struct builder *builder, const struct boundary *boundary
     region->step = add_step(builder, kind_of(region), boundary->path, about_writing ? effect.written : effect.shown);
     region->step->mode = mode_of(region);
     region->step->writable = effect.access == ACCESS_WRITE;
-    *map_at(&builder->regions, boundary->path) = region;
+    boundary->region = region;
+}
+
+static const struct region *region_at(const struct builder *builder, struct slice path)
+{
+    const struct boundary *boundary = map_get(&builder->known, path);
+
+    return boundary ? boundary->region : NULL;
 }
 
 static const struct region *region_around(const struct builder *builder, struct slice path)
 {
     while (path.len > 1) {
         path = path_parent(path);
-        const struct region *region = map_get(&builder->regions, path);
+        const struct region *region = region_at(builder, path);
         if (region)
             return region;
     }
@@ -304,7 +314,7 @@ static void place_entry(struct builder *builder, const struct region *around, en
 static void place_regions(struct builder *builder)
 {
     for (size_t i = 0; i < builder->boundary_count; i++) {
-        const struct region *region = map_get(&builder->regions, builder->boundaries[i]->path);
+        const struct region *region = builder->boundaries[i]->region;
         const struct region *owner = region ? tmpfs_owner(region->around) : NULL;
         if (owner)
             place_entry(builder, owner, region->node == NODE_DIRECTORY ? ENTRY_DIRECTORY : ENTRY_FILE, region->path,
@@ -334,7 +344,7 @@ static void pin_ancestors(struct builder *builder)
     static const char present;
 
     for (size_t i = 0; i < builder->boundary_count; i++) {
-        const struct region *region = map_get(&builder->regions, builder->boundaries[i]->path);
+        const struct region *region = builder->boundaries[i]->region;
         if (!region || !region->around || region->around->effect.access != ACCESS_WRITE)
             continue;
         size_t depth = path_depth(region->path);
@@ -352,7 +362,7 @@ static void pin_ancestors(struct builder *builder)
 /* /proc and /dev, with places to attach them where the root is ours. */
 static void add_special(struct builder *builder)
 {
-    const struct region *root = map_get(&builder->regions, SLICE("/"));
+    const struct region *root = region_at(builder, SLICE("/"));
     struct step *devices;
 
     add_step(builder, STEP_PROC, SLICE("/proc"), (struct origin){"built-in", "own /proc"});
@@ -376,50 +386,61 @@ static void place_runtime_directory(struct builder *builder)
             continue;
         struct slice path = path_normal(builder->arena, SLICE("/"), slice_from(text, name.len));
         const struct region *around = tmpfs_owner(region_around(builder, path));
-        if (around && around->step->kind == STEP_PRIVATE && !map_get(&builder->regions, path))
+        if (around && around->step->kind == STEP_PRIVATE && !region_at(builder, path))
             place_entry(builder, around, ENTRY_DIRECTORY, path, (struct slice){0});
     }
 }
 
-static int step_order(const void *left, const void *right)
-{
-    const struct step *a = *(struct step *const *)left;
-    const struct step *b = *(struct step *const *)right;
-    size_t depth_a = path_depth(a->path);
-    size_t depth_b = path_depth(b->path);
+/* Something to be put in order of depth, then of name. */
+struct placed {
+    size_t depth;
+    struct slice path;
+    const void *what;
+};
 
-    if (depth_a != depth_b)
-        return depth_a < depth_b ? -1 : 1;
+static int placed_order(const void *left, const void *right)
+{
+    const struct placed *a = left;
+    const struct placed *b = right;
+
+    if (a->depth != b->depth)
+        return a->depth < b->depth ? -1 : 1;
     return slice_compare(a->path, b->path);
 }
 
-static int entry_order(const void *left, const void *right)
+static void sort_entries(struct arena *arena, struct step *step)
 {
-    const struct entry *a = left;
-    const struct entry *b = right;
-    size_t depth_a = path_depth(a->path);
-    size_t depth_b = path_depth(b->path);
+    struct placed *placed = arena_alloc(arena, step->entry_count * sizeof *placed);
+    struct entry *sorted = arena_alloc(arena, step->entry_count * sizeof *sorted);
 
-    if (depth_a != depth_b)
-        return depth_a < depth_b ? -1 : 1;
-    return slice_compare(a->path, b->path);
+    for (size_t i = 0; i < step->entry_count; i++)
+        placed[i] = (struct placed){path_depth(step->entries[i].path), step->entries[i].path, &step->entries[i]};
+    qsort(placed, step->entry_count, sizeof *placed, placed_order);
+    for (size_t i = 0; i < step->entry_count; i++)
+        sorted[i] = *(const struct entry *)placed[i].what;
+    step->entries = sorted;
 }
 
 static void sort_steps(struct builder *builder)
 {
     struct plan *plan = builder->plan;
+    struct placed *placed = arena_alloc(builder->arena, builder->step_count * sizeof *placed);
 
-    qsort(builder->steps, builder->step_count, sizeof *builder->steps, step_order);
-    plan->steps = arena_alloc(builder->arena, builder->step_count * sizeof *plan->steps);
-    for (size_t i = 0; i < builder->step_count; i++) {
-        plan->steps[i] = *builder->steps[i];
-        if (plan->steps[i].entry_count)
-            qsort(plan->steps[i].entries, plan->steps[i].entry_count, sizeof(struct entry), entry_order);
-    }
+    for (size_t i = 0; i < builder->step_count; i++)
+        placed[i] = (struct placed){path_depth(builder->steps[i]->path), builder->steps[i]->path, builder->steps[i]};
+    qsort(placed, builder->step_count, sizeof *placed, placed_order);
+
     plan->step_count = builder->step_count;
+    plan->steps = arena_alloc(builder->arena, plan->step_count * sizeof *plan->steps);
     plan->by_path = map_in(builder->arena);
-    for (size_t i = 0; i < plan->step_count; i++)
-        *map_at(&plan->by_path, plan->steps[i].path) = &plan->steps[i];
+    map_reserve(&plan->by_path, plan->step_count);
+    for (size_t i = 0; i < plan->step_count; i++) {
+        struct step *step = &plan->steps[i];
+        *step = *(const struct step *)placed[i].what;
+        if (step->entry_count)
+            sort_entries(builder->arena, step);
+        *map_at(&plan->by_path, step->path) = step;
+    }
 }
 
 bool plan_mounts(struct plan *plan, const struct tree *tree, struct error *err)
@@ -430,10 +451,10 @@ bool plan_mounts(struct plan *plan, const struct tree *tree, struct error *err)
                               .tree = tree,
                               .arena = arena,
                               .known = map_in(arena),
-                              .regions = map_in(arena),
                               .entries = map_in(arena),
                               .pins = map_in(arena)};
 
+    map_reserve(&builder.known, plan->policy->paths.count);
     collect_boundaries(&builder);
     open_regions(&builder);
     place_regions(&builder);

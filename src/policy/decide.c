@@ -101,16 +101,16 @@ static void enter(struct contest *contest, const struct path_rule *rule, size_t 
     }
 }
 
+static void enter_chain(void *argument, size_t depth, void *value)
+{
+    for (const struct rule_chain *chain = value; chain; chain = chain->next)
+        enter(argument, chain->rule, depth);
+}
+
 static void hold_contest(const struct policy *policy, struct slice path, struct contest *contest)
 {
-    size_t depth = path_depth(path);
-
     *contest = (struct contest){0};
-    for (size_t i = 0; i <= depth; i++) {
-        const struct rule_chain *chain = map_get(policy->by_path, path_prefix(path, i));
-        for (; chain; chain = chain->next)
-            enter(contest, chain->rule, i);
-    }
+    map_each_prefix(policy->by_path, path, enter_chain, contest);
     for (size_t i = 0; i < policy->pattern_count; i++) {
         size_t matched = 0;
         if (pattern_covers(&policy->patterns[i]->pattern, path, &matched))

@@ -286,6 +286,7 @@ static void build_index(struct policy *policy)
 {
     policy->by_path = ARENA_NEW(policy->arena, struct map);
     *policy->by_path = map_in(policy->arena);
+    map_reserve(policy->by_path, policy->paths.count);
     policy->passages = ARENA_NEW(policy->arena, struct map);
     *policy->passages = map_in(policy->arena);
     policy->patterns = arena_alloc(policy->arena, (policy->paths.count + 1) * sizeof *policy->patterns);
