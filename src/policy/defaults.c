@@ -171,6 +171,7 @@ void policy_finish(struct loader *loader)
         srt_defaults(loader);
     drop_derived_around_secrets(loader);
     reasons_finish(loader);
+    unprotect_finish(loader);
     safe_directories_finish(loader);
     note_unbuilt(loader);
     if (loader->problems_unsaid)

@@ -138,6 +138,7 @@ const char *environment_pattern_check(struct slice text);
 /* settings.c: */
 void reasons_apply(struct loader *loader, const struct key *key, const struct place *place, const json_t *value);
 void reasons_finish(struct loader *loader);
+void unprotect_finish(struct loader *loader);
 void ignore_violations_apply(struct loader *loader, const struct key *key, const struct place *place,
                              const json_t *value);
 void enable_proxy_apply(struct loader *loader, const struct key *key, const struct place *place, const json_t *value);

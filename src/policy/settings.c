@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "policy/protect.h"
 
 /* ---- what single strings may say ---- */
 
@@ -49,6 +50,41 @@ const char *address_range_check(struct slice text)
         (pattern.kind != HOST_PATTERN_ADDRESS && pattern.kind != HOST_PATTERN_NETWORK))
         return "an address or a range of addresses like 10.0.0.0/8 is expected";
     return NULL;
+}
+
+/* ---- protected names ---- */
+
+static struct slice without_slash(struct slice name)
+{
+    return slice_ends(name, SLICE("/")) ? (struct slice){name.ptr, name.len - 1} : name;
+}
+
+static bool is_protected_name(struct slice name)
+{
+    for (size_t i = 0; protected_names[i]; i++) {
+        if (slice_equal_ignoring_case(without_slash(slice_of(protected_names[i])), without_slash(name)))
+            return true;
+    }
+    return false;
+}
+
+/* What stays protected by a slip of the pen is safe, and still not what was
+ * meant. */
+void unprotect_finish(struct loader *loader)
+{
+    const struct name_rules *unprotect = &loader->policy->filesystem.unprotect;
+
+    for (size_t i = 0; i < unprotect->count && loader->warnings < PROBLEMS_MAX; i++) {
+        const struct name_rule *rule = &unprotect->items[i];
+        if (is_protected_name(rule->text))
+            continue;
+        const char *near = did_you_mean(rule->text, protected_names);
+        loader->warnings++;
+        warning_add(loader->problems, rule->origin.file, rule->origin.path,
+                    "\"%s\" is none of cloche's protected names, so there is nothing to take away%s%s%s",
+                    escaped(loader->arena, rule->text), near ? "; did you mean \"" : "", near ? near : "",
+                    near ? "\"?" : "");
+    }
 }
 
 /* ---- network ---- */

@@ -578,6 +578,7 @@ static void test_keys_without_effect_say_so(void **state)
         {"{\"enableWeakerNestedSandbox\": true}", "enableWeakerNestedSandbox", "doctor"},
         {"{\"network\": {\"allowLocalBinding\": true}}", "network.allowLocalBinding", "loopback"},
         {"{\"network\": {\"enableProxy\": false}}", "network.enableProxy", "filtered all the same"},
+        {"{\"filesystem\": {\"unprotect\": [\".bashr\"]}}", "filesystem.unprotect[0]", "did you mean \".bashrc\"?"},
         {"{\"violation\": {\"useStrace\": true}}", "violation.useStrace", "strace"},
     };
 
@@ -587,7 +588,8 @@ static void test_keys_without_effect_say_so(void **state)
         assert_said(loaded, true, cases[i].path, cases[i].words);
         unload(loaded);
     }
-    struct loaded *quiet = load_good("{\"allowPty\": false, \"network\": {\"enableProxy\": true}}");
+    struct loaded *quiet = load_good(
+        "{\"allowPty\": false, \"filesystem\": {\"unprotect\": [\".IDEA\"]}, \"network\": {\"enableProxy\": true}}");
     assert_int_equal(quiet->problems.count, 0);
     unload(quiet);
 }
