@@ -11,4 +11,9 @@
 void git_layout_protected(const struct tree *tree, struct arena *arena, struct slice root,
                           void (*found)(void *argument, struct slice path), void *argument);
 
+/* If `project` is a linked worktree, the directory its repository keeps the
+ * shared part in. Believed only when the repository itself points back at this
+ * worktree: what is written inside the project cannot choose it. */
+bool git_layout_worktree(const struct tree *tree, struct arena *arena, struct slice project, struct slice *common);
+
 #endif

@@ -259,6 +259,29 @@ static void add_git_denials(struct policy *policy, const struct tree *tree)
     }
 }
 
+/* git in a linked worktree writes objects and branches into its repository, which
+ * lies elsewhere. Where the project itself may be written, so may that; hooks,
+ * config and pointers in it stay protected. */
+static void add_worktree_grant(struct policy *policy, const struct tree *tree)
+{
+    struct slice common;
+
+    if (policy->filesystem.disabled || policy->around.personality == PERSONALITY_SRT)
+        return;
+    for (size_t i = 0; i < policy->paths.count; i++) {
+        const struct path_rule *rule = &policy->paths.items[i];
+        if (!is_host_root(rule) || !slice_equal(rule->real, policy->around.project))
+            continue;
+        if (git_layout_worktree(tree, policy->arena, policy->around.project, &common))
+            policy_add_path(policy, (struct path_rule){.list = LIST_ALLOW_WRITE,
+                                                       .text = common,
+                                                       .pattern = {.text = common, .fixed = common, .literal = true},
+                                                       .derived = true,
+                                                       .origin = {"built-in", "the repository of this git worktree"}});
+        return;
+    }
+}
+
 static void index_rule(struct policy *policy, struct path_rule *rule)
 {
     struct rule_chain *link = ARENA_NEW(policy->arena, struct rule_chain);
@@ -347,6 +370,7 @@ void policy_resolve(struct policy *policy, const struct tree *tree, struct probl
         drop_unusable(policy, &policy->paths.items[i], problems);
 
     written = policy->paths.count;
+    add_worktree_grant(policy, tree);
     if (!policy->filesystem.disabled)
         add_git_denials(policy, tree);
     for (size_t i = written; i < policy->paths.count; i++)

@@ -74,12 +74,23 @@ static bool list(void *context, struct slice path, void (*found)(void *argument,
     return true;
 }
 
+static bool read_content(void *context, struct slice path, size_t limit, struct arena *arena, struct slice *content)
+{
+    const struct model_node *node = host_node(context, path);
+
+    (void)arena;
+    if (!node || node->kind != NODE_FILE || node->target.len > limit)
+        return false;
+    *content = node->target;
+    return true;
+}
+
 void model_init(struct model *model, struct arena *arena)
 {
     *model = (struct model){.arena = arena};
     model->host_root = ARENA_NEW(arena, struct model_node);
     *model->host_root = (struct model_node){.kind = NODE_DIRECTORY, .mode = 0777};
-    model->tree = (struct tree){.look = look, .list = list, .context = model};
+    model->tree = (struct tree){.look = look, .list = list, .read = read_content, .context = model};
 }
 
 /* Inside. A position is a mount and a node in it. */

@@ -9,7 +9,7 @@
 struct model_node {
     enum node kind;
     struct slice name;
-    struct slice target; /* NODE_LINK */
+    struct slice target; /* NODE_LINK; the content of a NODE_FILE */
     unsigned mode;       /* directories and files made by cloche; 0777 for the host's */
     bool synthetic;      /* made by cloche, not the host's */
     struct model_node *parent;

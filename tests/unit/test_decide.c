@@ -209,6 +209,53 @@ static void test_root_that_lies_below_a_protected_name_is_usable(void **state)
     world_free(&world);
 }
 
+static void test_git_pointers_lead_to_what_is_protected(void **state)
+{
+    struct world world;
+    (void)state;
+
+    assert_true(world_make(&world,
+                           "/home/u/p/.git := gitdir: store/x\n/home/u/p/store/x/hooks/\n/home/u/p/store/x/config\n"
+                           "/home/u/p/store/x/HEAD\n",
+                           "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\".\"]}}"));
+    ACCESS("/home/u/p/store/x/hooks/post-checkout", "r-");
+    ACCESS("/home/u/p/store/x/config", "r-");
+    ACCESS("/home/u/p/store/x/commondir", "r-");
+    ACCESS("/home/u/p/store/x/HEAD", "rw");
+    assert_string_equal(world_step(&world, "/home/u/p/store/x/hooks"), "bind");
+    assert_string_equal(world_step(&world, "/home/u/p/store"), "pin writable");
+    world_free(&world);
+}
+
+static void test_worktree_may_write_its_repository_but_not_what_git_runs(void **state)
+{
+    static const char policy[] = "{\"extends\":[],\"filesystem\":{\"denyRead\":[\"~\"],\"allowWrite\":[\".\"]}}";
+    struct world world;
+    (void)state;
+
+    assert_true(world_make(&world,
+                           "/home/u/p/.git := gitdir: /home/u/main/.git/worktrees/p\n/home/u/main/.git/config\n"
+                           "/home/u/main/.git/worktrees/p/commondir := ../..\n/home/u/main/.git/hooks/\n"
+                           "/home/u/main/.git/worktrees/p/gitdir := /home/u/p/.git\n/home/u/main/src/f\n",
+                           policy));
+    ACCESS("/home/u/main/.git/objects/ab/c", "rw");
+    ACCESS("/home/u/main/.git/worktrees/p/HEAD", "rw");
+    ACCESS("/home/u/main/.git/hooks/x", "r-");
+    ACCESS("/home/u/main/.git/config", "r-");
+    ACCESS("/home/u/main/.git/worktrees/p/gitdir", "r-");
+    ACCESS("/home/u/main/src/f", "--");
+    world_free(&world);
+
+    /* A pointer the repository does not return was written by somebody else. */
+    assert_true(world_make(&world,
+                           "/home/u/p/.git := gitdir: /home/u/other/.git/worktrees/q\n"
+                           "/home/u/other/.git/worktrees/q/commondir := ../..\n"
+                           "/home/u/other/.git/worktrees/q/gitdir := /home/u/q/.git\n",
+                           policy));
+    ACCESS("/home/u/other/.git/objects/ab/c", "--");
+    world_free(&world);
+}
+
 static void test_private_places_are_writable_and_not_the_hosts(void **state)
 {
     struct world world;
@@ -320,6 +367,8 @@ int main(void)
         cmocka_unit_test(test_protected_names_at_any_depth_and_in_any_case),
         cmocka_unit_test(test_unprotect_and_protect_change_the_names),
         cmocka_unit_test(test_root_that_lies_below_a_protected_name_is_usable),
+        cmocka_unit_test(test_git_pointers_lead_to_what_is_protected),
+        cmocka_unit_test(test_worktree_may_write_its_repository_but_not_what_git_runs),
         cmocka_unit_test(test_private_places_are_writable_and_not_the_hosts),
         cmocka_unit_test(test_devices_and_kernel_interfaces),
         cmocka_unit_test(test_hosts),

@@ -14,9 +14,10 @@ static void plant(struct world *world, const char *lines)
         struct slice line = {rest.ptr, slice_find(rest, '\n')};
         rest = slice_from(rest, line.len < rest.len ? line.len + 1 : line.len);
         const char *arrow = memmem(line.ptr, line.len, " -> ", 4);
-        if (arrow)
-            model_add(&world->model, (struct slice){line.ptr, (size_t)(arrow - line.ptr)}, NODE_LINK,
-                      (struct slice){arrow + 4, line.len - (size_t)(arrow + 4 - line.ptr)});
+        const char *sign = arrow ? arrow : memmem(line.ptr, line.len, " := ", 4);
+        if (sign)
+            model_add(&world->model, (struct slice){line.ptr, (size_t)(sign - line.ptr)}, arrow ? NODE_LINK : NODE_FILE,
+                      (struct slice){sign + 4, line.len - (size_t)(sign + 4 - line.ptr)});
         else if (line.len && line.ptr[line.len - 1] == '/')
             model_add(&world->model, (struct slice){line.ptr, line.len - 1}, NODE_DIRECTORY, (struct slice){0});
         else if (line.len)

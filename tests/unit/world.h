@@ -18,7 +18,8 @@ struct world {
     struct plan plan;
 };
 
-/* Lines of `tree`: "/a/b/" a directory, "/a/f" a file, "/a/l -> target" a link.
+/* Lines of `tree`: "/a/b/" a directory, "/a/f" a file, "/a/l -> target" a link,
+ * "/a/f := content" a file with a line in it.
  * /home/u is $HOME and /home/u/p the project. False when the policy is refused
  * (see problems). */
 bool world_make(struct world *world, const char *tree, const char *policy);
