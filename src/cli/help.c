@@ -11,7 +11,7 @@ static const char general[] = "Put a command under glass: it sees and touches on
                               "Usage: cloche COMMAND [OPTIONS] ...\n"
                               "\n"
                               "  run       run a command under a policy\n"
-                              "  explain   may it read, write, connect? which rule says so, which lock holds it?\n"
+                              "  explain   may it read, write, connect? which rule says so, what holds it?\n"
                               "  check     validate policy files\n"
                               "  presets   list the built-in policies, or print one\n"
                               "  init      write a starter policy for this project\n"
@@ -27,14 +27,17 @@ static const char general[] = "Put a command under glass: it sees and touches on
 /* Options of run and explain; printed by both. */
 static const char policy_options[] =
     "Policy:\n"
-    "  -s, --settings FILE       policy file; repeatable, later files are merged over earlier ones\n"
+    "  -s, --settings FILE       policy file; repeatable, later ones are merged\n"
+    "                            over earlier ones\n"
     "  -p, --preset NAME         built-in policy (see cloche presets)\n"
-    "  -C, --project DIR         the project (default: $CLOCHE_PROJECT, else the current directory)\n"
+    "  -C, --project DIR         the project (default: $CLOCHE_PROJECT, else the\n"
+    "                            current directory)\n"
     "\n"
-    "Added to the policy, repeatable (relative paths are relative to the project):\n"
+    "Added to the policy, repeatable (paths are relative to the project):\n"
     "  --allow-read PATH         --deny-read PATH\n"
     "  --allow-write PATH        --deny-write PATH\n"
-    "  --allow-domain PATTERN    --deny-domain PATTERN     example.com, *.example.com, 10.0.0.0/8, :port\n"
+    "  --allow-domain PATTERN    --deny-domain PATTERN\n"
+    "                            example.com, *.example.com:443, 10.0.0.0/8\n"
     "  --allow-unix PATH         a socket of the host\n"
     "  --env NAME[=VALUE]        pass a variable by name, or set it\n"
     "  --host-port PORT          a port of the host's loopback, reachable inside\n"
@@ -62,33 +65,32 @@ static const char run[] = "Run a command under a policy.\n"
 static const char run_tail[] = "  -q, --quiet               errors only\n"
                                "  -v, --verbose             say what is done\n"
                                "\n"
-                               "Ends with the command's status, 128+n if signal n killed it, 125 if cloche refused,\n"
-                               "126 if the command cannot be executed, 127 if it is not found.\n";
+                               "Ends with the command's status, 128+n if signal n killed it, 125 if cloche\n"
+                               "refused, 126 if the command cannot be executed, 127 if it is not found.\n";
 
-static const char explain[] =
-    "Say what a run with these options may do, and why.\n"
-    "\n"
-    "Usage: cloche explain [OPTIONS] [--json] [QUESTION...] [-- COMMAND [ARG...]]\n"
-    "\n"
-    "  read:PATH  write:PATH     may this be read, written?\n"
-    "  /PATH                     both\n"
-    "  net:HOST[:PORT]           may it connect there?\n"
-    "  unix:PATH                 may it connect to this socket of the host?\n"
-    "  env:NAME                  is this variable passed on?\n"
-    "  (none)                    the whole plan: mounts, network, environment, limits, locks\n"
-    "\n"
-    "COMMAND is not run: it is for policies whose rules depend on it.\n"
-    "\n";
+static const char explain[] = "Say what a run with these options may do, and why.\n"
+                              "\n"
+                              "Usage: cloche explain [OPTIONS] [QUESTION...] [-- COMMAND [ARG...]]\n"
+                              "\n"
+                              "  read:PATH  write:PATH     may this be read, written?\n"
+                              "  /PATH                     both\n"
+                              "  net:HOST[:PORT]           may it connect there?\n"
+                              "  unix:PATH                 may it connect to this socket of the host?\n"
+                              "  env:NAME                  is this variable passed on?\n"
+                              "  (none)                    the whole plan: files, network, environment, locks\n"
+                              "\n"
+                              "COMMAND is not run: it is for policies whose rules depend on it.\n"
+                              "\n";
 
 static const char explain_tail[] = "  --json                    one JSON object instead of lines\n"
                                    "\n"
-                                   "Ends with 0 if all of it is allowed, 1 if not, 125 if there is no valid policy.\n";
+                                   "Ends with 0 if all of it is allowed, 1 if not, 125 without a valid policy.\n";
 
 static const char check[] = "Validate policy files: every problem with its place in the file.\n"
                             "\n"
                             "Usage: cloche check FILE...\n"
                             "\n"
-                            "FILE may be preset:NAME. Also lists what a run would refuse as not enforced yet.\n"
+                            "FILE may be preset:NAME. Also lists what a run refuses as not enforced yet.\n"
                             "Ends with 0 if all files are valid, 1 if not, 2 if called wrongly.\n";
 
 static const char presets[] = "List the built-in policies, or print one.\n"
@@ -109,18 +111,18 @@ static const char trust[] = "Let a project's own policy count.\n"
                             "\n"
                             "Usage: cloche trust [--revoke | --status] [FILE]\n"
                             "\n"
-                            "FILE is .cloche.json of the current directory by default. Trust is in the content\n"
-                            "of the file and of all it extends: a change in any of them ends it.\n"
+                            "FILE is the project's .cloche.json by default. Trust is in the content of the\n"
+                            "file and of all it extends: a change in any of them ends it.\n"
                             "\n"
                             "  --revoke                  trust it no longer\n"
-                            "  --status                  say whether it is trusted: ends with 0 if so, 1 if not\n";
+                            "  --status                  is it trusted? ends with 0 if so, 1 if not\n";
 
 static const char doctor[] = "Say what this host can enforce, what is missing and how to get it.\n"
                              "\n"
                              "Usage: cloche doctor [--json]\n"
                              "\n"
-                             "Ends with 0 if the default policy can be enforced in full, 1 if only in part, 2 if no\n"
-                             "run is possible.\n";
+                             "Ends with 0 if the default policy can be enforced in full, 1 if only in part,\n"
+                             "2 if no run is possible.\n";
 
 struct page {
     const char *command;

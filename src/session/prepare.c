@@ -109,7 +109,7 @@ void session_say(const struct session *session, const struct error *err)
     for (size_t i = 0; i < session->problems.count; i++) {
         const struct problem *problem = &session->problems.items[i];
         if (problem->warning)
-            log_warning("%s", problem_line(session->arena, problem));
+            log_warning("warning: %s", problem_line(session->arena, problem));
         else
             log_error("%s", problem_line(session->arena, problem));
     }
