@@ -50,27 +50,31 @@ static bool cut_propagation(struct error *err)
     return true;
 }
 
-/* The scratch tmpfs is stacked on "/": a path that starts at "/" does not see
- * it, so it hides nothing, and yet it belongs to this mount namespace, without
- * which kernels before 6.15 refuse to clone from it. */
-static bool scratch_open(struct scratch *scratch, struct error *err)
+static bool has_step(const struct plan *plan, enum step_kind kind)
 {
-    if (!mountfd_new_tmpfs(0700, &scratch->mount, err))
-        return false;
-    if (mknodat(scratch->mount, "hidden-file", S_IFREG | 0000, 0) < 0 ||
-        mknodat(scratch->mount, "empty-file", S_IFREG | 0444, 0) < 0 ||
-        mkdirat(scratch->mount, "hidden-directory", 0000) < 0)
-        return error_set_errno(err, errno, "cannot fill a tmpfs");
-    if (move_mount(scratch->mount, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
-        return error_set_errno(err, errno, "cannot mount a tmpfs");
-    return true;
+    for (size_t i = 0; i < plan->step_count; i++) {
+        if (plan->steps[i].kind == kind)
+            return true;
+    }
+    return false;
 }
 
-static bool scratch_close(const struct scratch *scratch, struct error *err)
+/* Both are mounted on the host's /dev, which the sandbox's own will cover:
+ * detached, kernels before 6.15 would refuse to clone from them, and unmounting
+ * them again would wait for every processor. */
+static bool scratch_open(const struct plan *plan, struct scratch *scratch, struct error *err)
 {
-    if (fchdir(scratch->mount) < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
-        return error_set_errno(err, errno, "cannot take a tmpfs away again");
-    return true;
+    if (!mountfd_new_tmpfs(0700, &scratch->masks, err))
+        return false;
+    if (mknodat(scratch->masks, MASK_HIDDEN_FILE, S_IFREG | 0000, 0) < 0 ||
+        mknodat(scratch->masks, MASK_EMPTY_FILE, S_IFREG | 0444, 0) < 0 ||
+        mkdirat(scratch->masks, MASK_HIDDEN_DIRECTORY, 0000) < 0)
+        return error_set_errno(err, errno, "cannot fill a tmpfs");
+    if (!mountfd_set(scratch->masks, MOUNT_SAFE_READ_ONLY | MOUNT_ATTR_NOEXEC, err) ||
+        !mountfd_attach(scratch->masks, SLICE("/dev"), err))
+        return false;
+    return !has_step(plan, STEP_OVERLAY) ||
+           (mountfd_new_tmpfs(0700, &scratch->layers, err) && mountfd_attach(scratch->layers, SLICE("/dev"), err));
 }
 
 static bool fill(int mount, const struct step *step, struct error *err)
@@ -129,7 +133,7 @@ static bool prepare_hidden_directory(const struct step *step, const struct scrat
                                      struct error *err)
 {
     if (step->mode == 0 && step->entry_count == 0)
-        return mountfd_clone(scratch->mount, "hidden-directory", MASK_ATTRIBUTES, &prepared->mount, err);
+        return mountfd_clone(scratch->masks, MASK_HIDDEN_DIRECTORY, 0, &prepared->mount, err);
     return prepare_tmpfs(step, true, prepared, err);
 }
 
@@ -149,9 +153,9 @@ static bool prepare(const struct plan *plan, size_t number, const struct scratch
     case STEP_HIDE_DIRECTORY:
         return prepare_hidden_directory(step, scratch, prepared, err);
     case STEP_HIDE_FILE:
-        return mountfd_clone(scratch->mount, "hidden-file", MASK_ATTRIBUTES, &prepared->mount, err);
+        return mountfd_clone(scratch->masks, MASK_HIDDEN_FILE, 0, &prepared->mount, err);
     case STEP_EMPTY_FILE:
-        return mountfd_clone(scratch->mount, "empty-file", MASK_ATTRIBUTES, &prepared->mount, err);
+        return mountfd_clone(scratch->masks, MASK_EMPTY_FILE, 0, &prepared->mount, err);
     case STEP_PRIVATE:
         return prepare_tmpfs(step, false, prepared, err);
     case STEP_OVERLAY:
@@ -221,19 +225,33 @@ static bool attach(const struct step *step, const struct prepared *prepared, str
     return true;
 }
 
+static bool prepare_steps(const struct plan *plan, bool devices, const struct scratch *scratch,
+                          struct prepared *prepared, struct error *err)
+{
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const struct step *step = &plan->steps[i];
+        if ((step->kind == STEP_DEVICES) == devices && !prepare(plan, i, scratch, &prepared[i], err))
+            return error_wrap(err, "%.*s", (int)step->path.len, step->path.ptr);
+    }
+    return true;
+}
+
+/* Devices first: they are bound from the /dev that scratch_open hides. */
+static bool prepare_all(const struct plan *plan, struct prepared *prepared, struct error *err)
+{
+    struct scratch scratch = {-1, -1};
+
+    if (!has_step(plan, STEP_DEVICES))
+        return error_set(err, "the plan has no /dev (this is a defect of cloche)");
+    return prepare_steps(plan, true, &scratch, prepared, err) && scratch_open(plan, &scratch, err) &&
+           prepare_steps(plan, false, &scratch, prepared, err);
+}
+
 bool mounts_apply(const struct plan *plan, struct error *err)
 {
     struct prepared *prepared = arena_alloc(plan->arena, plan->step_count * sizeof *prepared);
-    struct scratch scratch = {-1};
 
-    if (!cut_propagation(err) || !scratch_open(&scratch, err))
-        return false;
-    for (size_t i = 0; i < plan->step_count; i++) {
-        struct slice path = plan->steps[i].path;
-        if (!prepare(plan, i, &scratch, &prepared[i], err))
-            return error_wrap(err, "%.*s", (int)path.len, path.ptr);
-    }
-    if (!scratch_close(&scratch, err))
+    if (!cut_propagation(err) || !prepare_all(plan, prepared, err))
         return false;
     for (size_t i = 0; i < plan->step_count; i++) {
         struct slice path = plan->steps[i].path;

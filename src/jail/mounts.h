@@ -20,14 +20,17 @@ struct prepared {
     size_t part_capacity;
 };
 
-/* A tmpfs that exists only while mounts are made: it holds the one hidden file,
- * the one empty file and the one hidden directory that all masks show, and the
- * upper layers of overlays. */
+/* What mounts are made from and the sandbox never sees: a read-only tmpfs with
+ * the one hidden file, empty file and hidden directory that all masks show, and
+ * a tmpfs for the layers of overlays. */
 struct scratch {
-    int mount;
+    int masks;
+    int layers;
 };
 
-enum { MASK_ATTRIBUTES = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
+#define MASK_HIDDEN_FILE "hidden-file"
+#define MASK_EMPTY_FILE "empty-file"
+#define MASK_HIDDEN_DIRECTORY "hidden-directory"
 
 /* Leaves descriptors open: the caller closes everything it does not know. */
 bool mounts_apply(const struct plan *plan, struct error *err);

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *name_in_proc(const char *path)
@@ -24,10 +25,17 @@ bool proc_prepare(const struct plan *plan, const struct scratch *scratch, struct
                                "/proc must not be masked: docker needs --security-opt systempaths=unconfined)");
     for (size_t i = 0; proc_hidden[i]; i++) {
         const char *name = name_in_proc(proc_hidden[i]);
+        struct stat status;
         int mount;
-        if (faccessat(prepared->mount, name, F_OK, AT_EACCESS) < 0 && errno == ENOENT)
+        if (fstatat(prepared->mount, name, &status, AT_SYMLINK_NOFOLLOW) < 0) {
+            if (errno == ENOENT)
+                continue;
+            return error_set_errno(err, errno, "cannot inspect %s", proc_hidden[i]);
+        }
+        /* Root's alone: nobody else could read it anyway. */
+        if (geteuid() != 0 && (status.st_mode & 0077) == 0)
             continue;
-        if (!mountfd_clone(scratch->mount, "hidden-file", MASK_ATTRIBUTES, &mount, err))
+        if (!mountfd_clone(scratch->masks, MASK_HIDDEN_FILE, 0, &mount, err))
             return false;
         prepared_add(plan->arena, prepared, mount, name);
     }

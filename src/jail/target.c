@@ -22,7 +22,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { STATUS_REFUSED = 125, ARGUMENTS_MAX = 4096 };
+enum { STATUS_REFUSED = 125 };
 
 static bool enter_directory(struct slice path, struct error *err)
 {
@@ -48,19 +48,15 @@ static bool enter_directory(struct slice path, struct error *err)
 /* A text file without a "#!" line is a shell script, as execvp(3) has it. */
 static void execute_script(const char *path, const struct target *target)
 {
-    const char *arguments[ARGUMENTS_MAX];
     size_t count = 0;
 
-    arguments[count++] = "/bin/sh";
-    arguments[count++] = path;
-    for (size_t i = 1; target->argv[0] && target->argv[i]; i++) {
-        if (count + 1 == ARGUMENTS_MAX) {
-            errno = E2BIG;
-            return;
-        }
-        arguments[count++] = target->argv[i];
-    }
-    arguments[count] = NULL;
+    while (target->argv[count])
+        count++;
+    const char **arguments = arena_alloc(target->plan->arena, (count + 2) * sizeof *arguments);
+    arguments[0] = "/bin/sh";
+    arguments[1] = path;
+    for (size_t i = 1; i < count; i++)
+        arguments[i + 1] = target->argv[i];
     execve(arguments[0], (char *const *)arguments, target->plan->environment);
 }
 
