@@ -61,6 +61,22 @@ def test_every_key_of_the_loader_is_in_the_manual_page():
     assert keys - manual == set()
 
 
+def braces(word):
+    """a{b,c} -> ab ac"""
+    match = re.fullmatch(r"(.*)\{(.*)\}(.*)", word)
+    return [match[1] + each + match[3] for each in match[2].split(",")] if match else [word]
+
+
+def test_every_protected_name_is_in_the_manual_page():
+    table = re.search(r"protected_names\[\] = \{(.*?)NULL", (TOP / "src/policy/protect.c").read_text(), re.DOTALL)[1]
+    names = set(re.findall(r'"([^"]+)"', table))
+    assert ".git/hooks/" in names
+    shown = {name for word in page("cloche.json.5").split() for name in braces(word)}
+    # The page says of these only that they are the same as those above.
+    assert ".git/modules/**," in shown
+    assert {name for name in names if not name.startswith(".git/modules/")} - shown == set()
+
+
 def examples_of(name, language):
     return re.findall(rf"```{language}\n(.*?)```", (TOP / name).read_text(), re.DOTALL)
 
