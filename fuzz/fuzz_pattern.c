@@ -101,7 +101,7 @@ static void check_paths(const struct pattern *pattern, struct slice path)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct arena arena ARENA_CLEANUP = {NULL};
+    struct arena arena ARENA_CLEANUP = {0};
     struct slice text = {(const char *)data, size};
     struct pattern pattern;
     struct pattern again;

@@ -23,7 +23,7 @@ enum {
 
 bool host_refuse(struct error *err, struct slice text, const char *reason, ...)
 {
-    struct arena arena ARENA_CLEANUP = {NULL};
+    struct arena arena ARENA_CLEANUP = {0};
     bool cut = text.len > QUOTED_MAX;
     struct slice shown = {text.ptr, cut ? QUOTED_MAX : text.len};
     char words[512];

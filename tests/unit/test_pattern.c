@@ -70,7 +70,7 @@ static void test_parsed_pattern_is_normal(void **state)
         {"/a\\*", "/a\\*", "/", false},
         {"/a\nb/\xff/~", "/a\nb/\xff/~", "/a\nb/\xff/~", true},
     };
-    struct arena arena ARENA_CLEANUP = {NULL};
+    struct arena arena ARENA_CLEANUP = {0};
     (void)state;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -84,7 +84,7 @@ static void test_parsed_pattern_is_normal(void **state)
 
 static void test_wildcards_in_a_literal_are_ordinary_bytes(void **state)
 {
-    struct arena arena ARENA_CLEANUP = {NULL};
+    struct arena arena ARENA_CLEANUP = {0};
     struct pattern pattern;
     struct error err;
     (void)state;
@@ -125,7 +125,7 @@ static void test_patterns_that_mean_trouble_are_refused_by_name(void **state)
         {{deep_text, 2 * (PATTERN_COMPONENTS_MAX + 1)}, false, "256"},
         {{deep_text, 2 * (PATTERN_COMPONENTS_MAX + 1)}, true, "256"},
     };
-    struct arena arena ARENA_CLEANUP = {NULL};
+    struct arena arena ARENA_CLEANUP = {0};
     (void)state;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -139,7 +139,7 @@ static void test_patterns_that_mean_trouble_are_refused_by_name(void **state)
 
 static void test_patterns_at_the_limits_are_accepted(void **state)
 {
-    struct arena arena ARENA_CLEANUP = {NULL};
+    struct arena arena ARENA_CLEANUP = {0};
     char long_text[PATTERN_TEXT_MAX];
     char deep_text[2 * PATTERN_COMPONENTS_MAX];
     struct pattern pattern;
@@ -160,7 +160,7 @@ static void test_patterns_at_the_limits_are_accepted(void **state)
 
 static void test_error_quotes_names_without_control_characters(void **state)
 {
-    struct arena arena ARENA_CLEANUP = {NULL};
+    struct arena arena ARENA_CLEANUP = {0};
     struct pattern pattern;
     struct error err;
     (void)state;
@@ -241,7 +241,7 @@ static void test_deepest_covered_ancestor_is_found(void **state)
         {"/**/.git/hooks", "/p/.git/hooks/pre-commit", 3},
         {"/**/.git/hooks", "/p/.git/config", NOT_COVERED},
     };
-    struct arena arena ARENA_CLEANUP = {NULL};
+    struct arena arena ARENA_CLEANUP = {0};
     (void)state;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -374,7 +374,7 @@ static void test_hostile_patterns_take_bounded_time(void **state)
         {"/", "*a"}, {"/", "**/"}, {"/", "**/a/"},   {"/", "*[ab]"}, {"/*", "["},
         {"/", "*["}, {"/", "?*"},  {"/", "**/*a*/"}, {"/*[]", "[]"}, {"/*", "a"},
     };
-    struct arena arena ARENA_CLEANUP = {NULL};
+    struct arena arena ARENA_CLEANUP = {0};
     char text[PATTERN_TEXT_MAX + 1];
     char path[PATTERN_TEXT_MAX];
     (void)state;
@@ -410,7 +410,7 @@ static void test_a_thousand_patterns_are_matched_in_no_time(void **state)
     enum { COUNT = 1000, ROUNDS = 20 };
     static const char *const forms[] = {"/home/user/project%zu/src/*.c", "/**/secret%zu*.pem",
                                         "/home/user/.config/x%zu", "/home/*/work/**/build%zu/*"};
-    struct arena arena ARENA_CLEANUP = {NULL};
+    struct arena arena ARENA_CLEANUP = {0};
     struct pattern *patterns = arena_alloc(&arena, COUNT * sizeof *patterns);
     size_t covered = 0;
     size_t depth;

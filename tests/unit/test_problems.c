@@ -77,7 +77,7 @@ static void test_bytes_that_are_no_text_are_compared_as_bytes(void **state)
 
 static void test_problems_are_kept_in_order_and_errors_counted(void **state)
 {
-    struct arena arena ARENA_CLEANUP = {NULL};
+    struct arena arena ARENA_CLEANUP = {0};
     struct problems problems = {.arena = &arena};
     (void)state;
 
@@ -97,7 +97,7 @@ static void test_problems_are_kept_in_order_and_errors_counted(void **state)
 
 static void test_problem_text_cannot_drive_a_terminal(void **state)
 {
-    struct arena arena ARENA_CLEANUP = {NULL};
+    struct arena arena ARENA_CLEANUP = {0};
     struct problems problems = {.arena = &arena};
     (void)state;
 
