@@ -87,8 +87,10 @@ static const char *nearest(struct loader *loader, const struct key *table, const
 static void unknown_key(struct loader *loader, const struct key *owner, const struct key *table,
                         const struct place *place)
 {
-    const char *near = nearest(loader, table, place->name);
-    const char *elsewhere = near || loader->srt ? NULL : key_path_of(loader->arena, place->name);
+    /* Hints cost more than the words around them: not for a flood of keys. */
+    bool flooded = loader->problems_unsaid > 0 || loader->warnings > PROBLEMS_MAX;
+    const char *near = flooded ? NULL : nearest(loader, table, place->name);
+    const char *elsewhere = flooded || near || loader->srt ? NULL : key_path_of(loader->arena, place->name);
     const char *hint = near        ? arena_printf(loader->arena, "; did you mean \"%s\"?", near)
                        : elsewhere ? arena_printf(loader->arena, "; it belongs at %s", elsewhere)
                                    : "";
@@ -155,8 +157,8 @@ static bool is_list(const struct key *key)
            key->type == KEY_PORTS || key->type == KEY_TEXTS;
 }
 
-/* Stored values that belong to nobody until the whole object was seen are
- * checked here and used by their owner's `apply`. */
+/* A value without a place of its own (offset 0) is only judged: whoever owns the
+ * object reads it in its `apply`. */
 static bool store(struct loader *loader, const struct key *key, const struct place *place, const json_t *value)
 {
     struct slice text;

@@ -29,12 +29,11 @@ static bool fail(struct loader *loader, const struct place *place, struct slice 
     return false;
 }
 
-static struct slice host_canonical(struct arena *arena, const struct host_pattern *pattern)
+static bool is_same_host(const struct host_pattern *a, const struct host_pattern *b)
 {
-    char shown[300];
-
-    host_pattern_print(pattern, shown);
-    return slice_of(arena_string(arena, shown));
+    return a->kind == b->kind && a->port == b->port && a->prefix_length == b->prefix_length &&
+           slice_equal((struct slice){a->host.name, a->host.name_length},
+                       (struct slice){b->host.name, b->host.name_length});
 }
 
 static bool file_absolute(struct loader *loader, struct slice text, struct slice *path, struct error *err)
@@ -156,11 +155,8 @@ static void hosts_remove(struct loader *loader, const struct key *key, const str
         fail(loader, place, text, err.text);
         return;
     }
-    struct slice wanted = host_canonical(loader->arena, &pattern);
     for (size_t i = 0; i < hosts->count; i++) {
-        char shown[300];
-        host_pattern_print(&hosts->items[i].pattern, shown);
-        if (slice_is(wanted, shown))
+        if (is_same_host(&pattern, &hosts->items[i].pattern))
             continue;
         if (kept != i)
             hosts->items[kept] = hosts->items[i];

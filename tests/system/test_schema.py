@@ -25,6 +25,7 @@ SAMPLES = {
     "path": "~/.x*",
     "pathText": "/srv/x",
     "host": "example.com",
+    "hostPattern": "*.example.com",
     "name": "NAME_*",
     "protectedName": "x/",
     "systemCall": "ptrace",
@@ -233,6 +234,20 @@ def test_every_entry_of_every_list_gets_the_same_verdict(check):
                 documents += [document_with([*steps, 0], probe) for probe in PROBES]
     counts = assert_agreement(documents, check)
     assert min(counts.values()) > 100, counts
+
+
+def test_marks_of_removal_count_only_where_something_is_inherited(check):
+    documents = []
+    for lists in ({"tlsTerminate": {"excludeDomains": ["!x.com"]}}, {"mitmProxy": {"socketPath": "/s", "domains": ["!x.com"]}}):
+        documents.append({"network": lists})
+    documents.append({"credentials": {"files": [{"path": "/k", "mode": "mask", "injectHosts": ["!x.com"]}]}})
+    assert assert_agreement(documents, check) == {True: 0, False: len(documents)}
+    inherited = [
+        {"filesystem": {"denyRead": ["!~/.ssh", "!$PROJECT_DIR/.env*"]}},
+        {"environment": {"pass": ["!*"], "deny": ["!AWS_*"]}},
+        {"rules": ["!/etc/shadow"]},
+    ]
+    assert assert_agreement(inherited, check) == {True: len(inherited), False: 0}
 
 
 def test_unknown_keys_are_refused_in_every_object(check):

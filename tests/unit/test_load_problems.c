@@ -2,6 +2,8 @@
  * and what was probably meant. */
 #include "loading.h"
 
+#include <unistd.h>
+
 static const struct {
     const char *text;
     const char *path;
@@ -125,6 +127,29 @@ static void test_more_mistakes_than_anyone_reads_are_counted_and_still_refused(v
     unload(loaded);
 }
 
+static void test_a_flood_of_unknown_keys_is_answered_soon(void **state)
+{
+    struct arena arena ARENA_CLEANUP = {0};
+    struct text text = text_in(&arena);
+
+    (void)state;
+    text_append_string(&text, "{\"network\": {\"allowedDomains\": [], \"deniedDomains\": []}, "
+                              "\"filesystem\": {\"denyRead\": [], \"allowWrite\": [], \"denyWrite\": []}");
+    for (size_t i = 0; i < 50000; i++)
+        text_appendf(&text, ",\"filesystm%zu\": 1", i);
+    text_append_string(&text, "}");
+    alarm(20); /* it takes some hundredths of a second, and once took minutes */
+    struct loaded *native = load(text.ptr);
+    struct loaded *srt = load_srt(text.ptr);
+    alarm(0);
+    assert_false(native->good);
+    assert_true(native->problems.count <= 101);
+    assert_true(srt->good);
+    assert_true(srt->problems.count <= 101);
+    unload(native);
+    unload(srt);
+}
+
 static void test_warnings_never_crowd_out_an_error(void **state)
 {
     struct arena arena ARENA_CLEANUP = {0};
@@ -192,6 +217,7 @@ int main(void)
         cmocka_unit_test(test_every_mistake_is_named_with_its_place),
         cmocka_unit_test(test_all_mistakes_are_reported_at_once),
         cmocka_unit_test(test_more_mistakes_than_anyone_reads_are_counted_and_still_refused),
+        cmocka_unit_test(test_a_flood_of_unknown_keys_is_answered_soon),
         cmocka_unit_test(test_warnings_never_crowd_out_an_error),
         cmocka_unit_test(test_lists_are_bounded),
         cmocka_unit_test(test_what_a_file_says_reaches_messages_escaped),
