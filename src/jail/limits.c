@@ -9,6 +9,10 @@ bool limits_make_room(size_t need, struct rlimit *before, struct error *err)
         return error_set_errno(err, errno, "cannot read the limit of open files");
     if (before->rlim_cur >= need)
         return true;
+    if (before->rlim_max < need)
+        return error_set(err,
+                         "this policy needs %zu open files at once, and the hard limit is %llu: raise it (ulimit -Hn)",
+                         need, (unsigned long long)before->rlim_max);
 
     struct rlimit room = {.rlim_cur = before->rlim_max, .rlim_max = before->rlim_max};
     if (setrlimit(RLIMIT_NOFILE, &room) < 0)

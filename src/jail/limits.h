@@ -6,8 +6,8 @@
 
 #include <sys/resource.h>
 
-/* Lets this process open `need` files if its hard limit allows. `*before` is
- * what to give back to the command. */
+/* Lets this process open `need` files. `*before` is what to give back to the
+ * command. */
 bool limits_make_room(size_t need, struct rlimit *before, struct error *err);
 
 /* In the command's process, before it is executed. */

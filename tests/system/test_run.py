@@ -21,11 +21,14 @@ import pytest
 PATIENCE = 20
 
 
+def as_person(person):
+    return {} if os.geteuid() else {"user": person.uid, "group": person.uid, "extra_groups": []}
+
+
 def start(person, *arguments, **keywords):
-    identity = {} if os.geteuid() else {"user": person.uid, "group": person.uid, "extra_groups": []}
     options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **keywords}
     return subprocess.Popen([person.binaries / "cloche", *arguments], cwd=person.project, env=person.environment,
-                            text=True, **options, **identity)
+                            text=True, **options, **as_person(person))
 
 
 def sleepers(mark):
@@ -136,7 +139,7 @@ def test_closed_standard_descriptors_do_no_harm(person):
     assert answer.returncode == 0
     done = subprocess.run(["sh", "-c", f'exec "{cloche}" run sh -c "cat; echo done >&2" <&- >&-'], cwd=person.project,
                           env=person.environment, capture_output=True, text=True, timeout=PATIENCE,
-                          **({} if os.geteuid() else {"user": person.uid, "group": person.uid, "extra_groups": []}))
+                          **as_person(person))
     assert (done.returncode, done.stderr) == (0, "done\n")
 
 
@@ -188,11 +191,10 @@ def test_signal_that_kills_the_command_gives_its_status(person):
 def test_ignored_signals_stay_ignored_and_the_mask_is_the_callers(person):
     script = "grep -E '^Sig(Ign|Blk)' /proc/self/status"
     wrapper = ["sh", "-c", "trap '' HUP; exec \"$@\"", "sh"]
-    identity = {} if os.geteuid() else {"user": person.uid, "group": person.uid, "extra_groups": []}
 
     def status(command):
         return subprocess.run([*wrapper, *command], cwd=person.project, env=person.environment, capture_output=True,
-                              text=True, timeout=PATIENCE, **identity).stdout
+                              text=True, timeout=PATIENCE, **as_person(person)).stdout
 
     plain = status(["sh", "-c", script])
     assert int(plain.split()[-1], 16) & 1 << (signal.SIGHUP - 1)
@@ -430,7 +432,7 @@ def test_umask_and_limits_are_the_callers(person):
     done = subprocess.run(["sh", "-c", f'umask 027; ulimit -n 200; "{person.binaries}/cloche" run '
                            'sh -c "umask; ulimit -n; ulimit -Hc; touch made"'], cwd=person.project,
                           env=person.environment, capture_output=True, text=True, timeout=PATIENCE,
-                          **({} if os.geteuid() else {"user": person.uid, "group": person.uid, "extra_groups": []}))
+                          **as_person(person))
     assert done.stdout.split()[:2] == ["0027", "200"], done.stderr
     assert (person.project / "made").stat().st_mode & 0o777 == 0o640
 
@@ -440,3 +442,23 @@ def test_environment_is_the_plans_and_nothing_else(person):
     lines = answer.stdout.splitlines()
     assert "ADDED=yes" in lines and "PLAIN=here" in lines
     assert "secret" not in answer.stdout
+
+
+def test_policy_of_a_thousand_masks_runs_where_few_files_may_be_open(person):
+    names = [f"secret-{number}" for number in range(1000)]
+    for name in names:
+        person.file(name, "")
+    policy = person.file("../policy.json", {"extends": ["preset:dev"], "filesystem": {"denyRead": names}})
+
+    def run(limits):
+        words = f'{limits}; exec "{person.binaries}/cloche" run --settings {policy} sh -c "ulimit -Sn; cat secret-999"'
+        return subprocess.run(["sh", "-c", words], cwd=person.project, env=person.environment, capture_output=True,
+                              text=True, timeout=PATIENCE,
+                              **as_person(person))
+
+    answer = run("ulimit -Sn 200")
+    assert answer.stdout == "200\n"
+    assert "Permission denied" in answer.stderr
+    answer = run("ulimit -n 200")
+    assert answer.returncode == 125
+    assert "open files" in answer.stderr and answer.stdout == ""
