@@ -61,6 +61,29 @@ def test_every_key_of_the_loader_is_in_the_manual_page():
     assert keys - manual == set()
 
 
+def test_the_manual_page_tells_which_presets_run(person):
+    section = page("cloche.json.5").split("\nPRESETS")[1].split("\nPROTECTED NAMES")[0]
+    listed = {name: bool(star) for name, star in re.findall(r"^ {5}(\w+) +(\* )?[A-Z]", section, re.MULTILINE)}
+    refused = {}
+    for line in person.cloche("presets").stdout.splitlines():
+        run = person.cloche("run", "-p", line.split()[0], "true")
+        assert run.returncode in (0, 125), run.stderr
+        refused[line.split()[0]] = run.returncode == 125
+    assert listed == refused
+
+
+def test_examples_of_the_manual_page_work(person):
+    person.file("Makefile", "all:\n\techo made > made\n")
+    section = (TOP / "man" / "cloche.1").read_text().split(".Sh EXAMPLES")[1].split(".Sh DIAGNOSTICS")[0]
+    lines = [line.removeprefix(".Dl ") for line in section.splitlines() if re.match(r"(\.Dl )?cloche ", line)]
+    assert len(lines) >= 8
+    for line in lines:
+        done = person.cloche(*line.split()[1:])
+        refusal = line.startswith("cloche explain write:.git/hooks")
+        assert done.returncode == (1 if refusal else 0), (line, done.stderr)
+    assert (person.project / "made").read_text() == "made\n"
+
+
 def braces(word):
     """a{b,c} -> ab ac"""
     match = re.fullmatch(r"(.*)\{(.*)\}(.*)", word)
