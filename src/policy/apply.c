@@ -250,6 +250,7 @@ static bool objects_apply(struct loader *loader, const struct key *key, const st
             loader_problem(loader, &here, "found %s; an object is expected", value_words(loader->arena, item));
             good = false;
         } else if (!walk(loader, key, key->children, &here, item)) {
+            path_judge(loader, &here, item);
             good = false;
         } else if (key->apply) {
             key->apply(loader, key, &here, item);

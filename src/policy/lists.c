@@ -244,6 +244,18 @@ bool path_rule_add(struct loader *loader, const struct place *place, struct path
     return true;
 }
 
+void path_judge(struct loader *loader, const struct place *place, const json_t *object)
+{
+    struct slice text = json_slice(json_object_get(object, "path"));
+    struct pattern pattern;
+    struct error err;
+
+    if (text.len && slice_find(text, '\0') == text.len && !json_object_get(object, "when") &&
+        !path_pattern(loader->arena, &loader->around, text, json_is_true(json_object_get(object, "literal")), &pattern,
+                      &err))
+        fail(loader, place, text, err.text);
+}
+
 static bool add_file(struct loader *loader, const struct key *key, const struct place *place, struct slice text)
 {
     struct slice path;
@@ -324,8 +336,11 @@ static bool add_path_object(struct loader *loader, const struct key *key, const 
     struct path_rule rule = {.list = key->list};
     struct place at_path = {.parent = place, .name = "path"};
 
-    if (!object_check(loader, key, place, item) ||
-        !value_text(loader, &at_path, json_object_get(item, "path"), "a path", &rule.text))
+    if (!object_check(loader, key, place, item)) {
+        path_judge(loader, place, item);
+        return false;
+    }
+    if (!value_text(loader, &at_path, json_object_get(item, "path"), "a path", &rule.text))
         return false;
     rule.at_start = json_is_true(json_object_get(item, "atStart"));
     if (!path_rule_add(loader, place, rule, json_is_true(json_object_get(item, "literal"))))

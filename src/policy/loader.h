@@ -113,6 +113,9 @@ bool list_add_text(struct loader *loader, const struct key *key, const struct pl
 bool removal_text(struct loader *loader, const struct place *place, const json_t *item, struct slice *text);
 /* Fills in the pattern and the origin. */
 bool path_rule_add(struct loader *loader, const struct place *place, struct path_rule rule, bool literal);
+/* Judges the path of an object that is wrong elsewhere, so that both are said at
+ * once. Not where conditions may excuse it. */
+void path_judge(struct loader *loader, const struct place *place, const json_t *object);
 /* Takes away the rules of a list that are written like `text` or mean the same. */
 void path_rules_remove(struct loader *loader, const struct place *place, enum path_list list, struct slice text);
 
