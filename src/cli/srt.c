@@ -23,6 +23,9 @@ enum { SRT_STATUS_ERROR = 1 };
 
 static const char default_temporary[] = "/tmp/claude";
 
+/* Every run has one of its own. Used where the usual place is somebody else's. */
+#define PRIVATE_TEMPORARY "/dev/shm"
+
 static const char help[] = "Usage: srt [options] [command...]\n"
                            "\n"
                            "Run commands in a sandbox with network and filesystem restrictions\n"
@@ -217,14 +220,15 @@ static int run(struct arena *arena, const struct srt_options *options)
 
     if (!session_read(arena, &request, &session, &err))
         return refuse(&session, &err);
-    if (session.policy.filesystem.disabled) {
-        /* TMPDIR is left as it is. */
-        request.option_count = 1;
-        if (!session_read(arena, &request, &session, &err))
-            return refuse(&session, &err);
-    } else if (temporary == default_temporary) {
-        scratch_open(temporary, &scratch);
+    bool again = session.policy.filesystem.disabled;
+    if (again) {
+        request.option_count = 1; /* TMPDIR is left as it is */
+    } else if (temporary == default_temporary && !scratch_open(temporary, &scratch)) {
+        additions[1].value = "TMPDIR=" PRIVATE_TEMPORARY;
+        again = true;
     }
+    if (again && !session_read(arena, &request, &session, &err))
+        return refuse(&session, &err);
     if (!session_resolve(&session, tree_of_host(arena)) || !session_plan(&session, &err))
         return refuse(&session, &err);
     if (say_objections(&session))

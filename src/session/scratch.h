@@ -7,15 +7,15 @@
 
 struct scratch {
     const char *path;
-    int fd;    /* holds a shared lock; -1: there is none */
-    bool made; /* by this run, which therefore tidies up */
+    int fd; /* holds a shared lock; -1: there is none */
 };
 
-/* Makes `path` if nothing is there. Whatever goes wrong, the run goes on without. */
-void scratch_open(const char *path, struct scratch *scratch);
+/* Makes `path` if nothing is there. False if this user cannot use what is: it is
+ * somebody else's, a link, or no directory. */
+bool scratch_open(const char *path, struct scratch *scratch);
 
-/* Takes away what scratch_open made, unless it holds something or another run
- * uses it. */
+/* Takes the directory away if a run made it, it is empty and no other run uses
+ * it. */
 void scratch_close(struct scratch *scratch);
 
 #endif

@@ -2,6 +2,9 @@
 (What it says of settings files is test_srt_settings.py's subject.)"""
 
 import os
+import pathlib
+import shutil
+import subprocess
 
 import pytest
 
@@ -52,11 +55,73 @@ def test_environment_is_inherited_and_marked(person, settings):
     assert answer.stdout == "1 kept\n"
 
 
-def test_tmpdir_exists_while_the_command_runs_and_no_longer(person, settings):
-    there = os.path.exists("/tmp/claude")
-    answer = person.srt("-c", 'echo "$TMPDIR"; f=$(mktemp) && rm "$f" && echo made')
-    assert answer.stdout == "/tmp/claude\nmade\n", answer.stderr
-    assert os.path.exists("/tmp/claude") == there
+class TestTemporaryDirectory:
+    PLACE = pathlib.Path("/tmp/claude")
+
+    @pytest.fixture(autouse=True)
+    def nothing_there(self, settings):
+        """The place is everybody's: what is there is moved aside for a moment."""
+        aside = self.PLACE.with_name(f"claude-aside-{os.getpid()}")
+        if self.PLACE.exists():
+            if os.geteuid():
+                pytest.skip("/tmp/claude is in use, and only root can move it aside")
+            self.PLACE.rename(aside)
+        yield
+        if self.PLACE.exists():
+            shutil.rmtree(self.PLACE)
+        if aside.exists():
+            aside.rename(self.PLACE)
+
+    def test_exists_while_the_command_runs_and_no_longer(self, person):
+        answer = person.srt("-c", 'echo "$TMPDIR"; f=$(mktemp) && rm "$f" && echo made')
+        assert answer.stdout == "/tmp/claude\nmade\n", answer.stderr
+        assert not self.PLACE.exists()
+
+    def test_stays_while_it_holds_something(self, person):
+        assert person.srt("touch", "/tmp/claude/kept").returncode == 0
+        assert os.listdir(self.PLACE) == ["kept"]
+
+    def test_stays_while_another_run_uses_it(self, person):
+        identity = {} if os.geteuid() else {"user": person.uid, "group": person.uid, "extra_groups": []}
+        other = subprocess.Popen(
+            [person.binaries / "srt", "-c", "echo ready; read x; mktemp >/dev/null && rm /tmp/claude/* && echo made"],
+            cwd=person.project, env=person.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            **identity,
+        )  # fmt: skip
+        assert other.stdout.readline() == "ready\n"
+        assert person.srt("true").returncode == 0
+        assert other.communicate("go\n", timeout=20)[0] == "made\n"
+        assert not self.PLACE.exists()
+
+    def test_what_a_killed_run_left_goes_with_the_next(self, person):
+        self.PLACE.mkdir()
+        self.PLACE.chmod(0o1700)
+        person.own(self.PLACE)
+        assert person.srt("true").returncode == 0
+        assert not self.PLACE.exists()
+
+    def test_directory_of_the_users_own_is_used_and_stays(self, person):
+        self.PLACE.mkdir(mode=0o755)
+        person.own(self.PLACE)
+        assert person.srt("-c", "mktemp").stdout.startswith("/tmp/claude/")
+        assert self.PLACE.exists()
+
+    @pytest.mark.parametrize("kind", ["directory", "link", "file"])
+    def test_what_is_not_ours_is_left_alone_and_not_used(self, person, kind):
+        if os.geteuid():
+            pytest.skip("needs another user")
+        if kind == "directory":
+            self.PLACE.mkdir(mode=0o755)
+            os.chown(self.PLACE, 60999, 60999)
+        elif kind == "link":
+            self.PLACE.symlink_to(person.home)
+        else:
+            self.PLACE.write_text("")
+        answer = person.srt("-c", 'mktemp >/dev/null && echo "$TMPDIR"')
+        assert answer.stdout == "/dev/shm\n", answer.stderr
+        assert os.path.lexists(self.PLACE)
+        if kind != "directory":
+            self.PLACE.unlink()
 
 
 def test_tmpdir_of_claude_code_is_passed_on(person, settings):
