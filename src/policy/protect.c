@@ -57,6 +57,10 @@ const char *const protected_names[] = {
     NULL,
 };
 
+/* Where a name above has a wildcard, the files that programs really read: these
+ * can be looked for without reading a directory. */
+static const char *const spelled_out[] = {".claude/settings.json", ".claude/settings.local.json", NULL};
+
 struct components {
     struct slice items[COMPONENTS_MAX];
     size_t count;
@@ -201,6 +205,8 @@ void protect_candidates(const struct policy *policy, struct slice root, struct a
 {
     for (size_t i = 0; protected_names[i]; i++)
         offer(arena, root, slice_of(protected_names[i]), found, argument);
+    for (size_t i = 0; spelled_out[i]; i++)
+        offer(arena, root, slice_of(spelled_out[i]), found, argument);
     for (size_t i = 0; i < policy->filesystem.protect.count; i++)
         offer(arena, root, policy->filesystem.protect.items[i].text, found, argument);
 }

@@ -16,8 +16,8 @@ bool protect_matches(const struct policy *policy, struct slice path, size_t from
                      struct origin *origin, size_t *depth);
 
 /* Calls `found` for each protected path directly below `root` that needs no
- * wildcard to be spelled. Used to find what exists at start: one look per name,
- * no walk. */
+ * wildcard to be spelled, and for the usual spellings of those that do. Used to
+ * find what exists at start: one look per name, no walk. */
 void protect_candidates(const struct policy *policy, struct slice root, struct arena *arena,
                         void (*found)(void *argument, struct slice path), void *argument);
 

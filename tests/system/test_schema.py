@@ -14,8 +14,7 @@ import subprocess
 import jsonschema
 import pytest
 
-from conftest import TOP
-
+TOP = pathlib.Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((TOP / "share" / "schema" / "cloche.schema.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 

@@ -13,7 +13,7 @@ import tempfile
 
 import pytest
 
-TOP = pathlib.Path(__file__).resolve().parents[2]
+TOP = pathlib.Path(__file__).resolve().parents[1]
 ORDINARY_UID = 60321
 
 

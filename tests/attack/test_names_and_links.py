@@ -1,0 +1,452 @@
+"""Attacks on files by another name: links, renames, spellings, races (section A, 1-8
+and 14-21; H 103, 106, 107, 112).
+
+Held by the doorman (not built), so no test here:
+  1    a protected name that does not exist yet (what exists is tested below, and that
+       nothing is left on the host)
+  14   a denied pattern and a file made later
+  103  a masked file of the project that the host replaces by rename while the run is on
+  106  .git/commondir where there is none
+  107  a change of .git/config that is judged by its meaning (here it is read-only whole)
+  108  two doorman workers, or two runs, race a rename against a creation
+  111  .GIT/Hooks beside .git (on a file system that ignores case they are one, and held)
+  112  patterns over a tree (`**/*.pem`): refused by name, tested below
+"""
+
+import os
+import subprocess
+import threading
+import time
+
+import pytest
+
+from attacking import OK, unchanged
+
+REFUSED_TO_WRITE = ("EROFS", "EACCES", "EPERM")
+REFUSED_TO_MOVE = ("EBUSY", "EXDEV", "EROFS", "EACCES")
+
+# Protected names at the top of a writable root, as they may exist there.
+PROTECTED = [".bashrc", ".profile", ".zshenv", ".envrc", ".gitmodules", ".mcp.json", ".git/config",
+             ".git/hooks/pre-commit", ".vscode/tasks.json", ".idea/workspace.xml", ".devcontainer/devcontainer.json",
+             ".husky/pre-commit", ".claude/commands/x.md", ".claude/settings.json", ".claude/settings.local.json",
+             ".codex/config.toml", ".cursor/mcp.json", ".git/commondir", ".git/info/attributes", ".cloche.json"]
+
+
+@pytest.fixture
+def repository(jail):
+    jail.person.file(".git/hooks/pre-commit", "#!/bin/sh\n")
+    jail.person.file(".git/config", "[core]\n")
+    jail.person.file(".git/HEAD", "ref: refs/heads/main\n")
+    return jail.person.project / ".git"
+
+
+# 1
+
+
+@pytest.mark.parametrize("name", PROTECTED)
+def test_a01_an_existing_protected_name_cannot_be_changed_in_any_way(jail, name):
+    protected = jail.person.file(name, "original")
+    jail.person.file("ordinary", "original")
+    ways = [["write", "X", "more"], ["truncate", "X"], ["open-truncating", "X"], ["chmod", "X", "0777"],
+            ["chmod-by-descriptor", "X", "0777"], ["change-times-by-descriptor", "X"], ["rename", "X", "away"],
+            ["exchange", "X", "bait"], ["rename-noreplace", "X", "away"], ["rename-whiteout", "X", "away"],
+            ["rename", "bait", "X"], ["link", "X", "second"], ["link-by-descriptor", "X", "second"], ["unlink", "X"]]
+    jail.person.file("bait", "from the enemy")
+    with unchanged(protected):
+        found = jail.attacks(*[[word.replace("X", name) for word in way] for way in ways])
+    assert "ok" not in {outcome.verdict for outcome in found}, list(zip(ways, found))
+    assert not (jail.person.project / "second").exists()
+    ordinary = [[word.replace("X", "ordinary") for word in way] for way in ways[:8]]
+    assert [outcome.verdict for outcome in jail.attacks(*ordinary)] == ["ok"] * 7 + ["ENOENT"]
+
+
+def test_a01_nothing_is_left_on_the_host_for_names_that_do_not_exist(jail):
+    jail.person.file("main.c")
+    jail.person.file(".git/HEAD")
+    with unchanged(jail.person.project):
+        assert jail.attack("read", "main.c").verdict == "ok"
+    with unchanged(jail.person.project):
+        run = subprocess.Popen([jail.person.binaries / "cloche", *jail.command(jail.attacker, "wait-for", "never")],
+                               cwd=jail.person.project, env=jail.person.environment, **jail.identity())
+        time.sleep(0.3)
+        seen = sorted(os.listdir(jail.person.project))
+        run.kill()
+        run.wait()
+    assert seen == [".git", "main.c"]
+
+
+def test_a01_a_deny_that_cannot_be_held_for_an_absent_name_is_refused(jail):
+    answer = jail.run("touch", "made", options=["--deny-write", "later"])
+    assert answer.returncode == 125 and "later" in answer.stderr and "late-names" in answer.stderr
+    assert not (jail.person.project / "made").exists()
+    assert jail.run("touch", "made").returncode == 0
+
+
+# 2, 3, 4, 6, 7
+
+
+def test_a02_a_link_out_of_the_writable_root_does_not_carry_a_write(jail):
+    target = jail.person.file(jail.person.home / "work/notes", "original")
+    jail.person.file("inside")
+    with unchanged(target.parent):
+        found = jail.attacks(["symlink", target, "out"], ["write", "out", "more"], ["symlink", target.parent, "outs"],
+                             ["create", "outs/new", "more"], ["rename", "inside", "outs/inside"],
+                             options=["--allow-read", target.parent])
+    assert [found[0], found[2]] == [OK, OK]
+    assert all(found[i].verdict in (*REFUSED_TO_WRITE, "EXDEV") for i in (1, 3, 4)), found
+    assert jail.attacks(["symlink", "inside", "in"], ["write", "in", "more"]) == [OK, OK]
+    assert (jail.person.project / "inside").read_text() == "content\nmore"
+
+
+def test_a03_a_link_to_a_hidden_file_is_judged_by_what_it_leads_to(jail, secret):
+    jail.person.file("private/key", secret)
+    jail.person.file("public/key", "harmless")
+    jail.person.link("planted", "private/key")
+    found = jail.attacks(["read", "planted"], ["symlink", "private/key", "made"], ["read", "made"],
+                         ["read-openat2", "made"], ["symlink", "public/key", "fine"], ["read", "fine"],
+                         options=["--deny-read", "private/key"])
+    assert [outcome.verdict for outcome in found] == ["EACCES", "ok", "EACCES", "EACCES", "ok", "ok"]
+    assert found[5].shown == "harmless"
+    assert jail.never_told(secret)
+
+
+def test_a03_hiding_a_link_hides_what_it_leads_to(jail, secret):
+    jail.person.file("real/key", secret)
+    jail.person.link("alias", "real")
+    assert jail.attack("read", "real/key").shown == secret
+    jail.heard = ""
+    found = jail.attacks(["read", "alias/key"], ["read", "real/key"], options=["--deny-read", "alias"])
+    assert {outcome.verdict for outcome in found} == {"EACCES"}
+    assert jail.never_told(secret)
+
+
+@pytest.mark.parametrize("planted", [".git", ".git/hooks", ".git/objects", ".bashrc", ".vscode", ".env", ".claude",
+                                     "src"])
+def test_a04_a_link_that_an_earlier_run_planted_opens_nothing(jail, secret, planted):
+    """The next run finds a link where it looks for something to hold, hide or open."""
+    vault = jail.person.file(jail.person.home / ".ssh/id_ed25519", secret).parent
+    jail.person.file("main.c")
+    jail.person.link(planted, vault)
+    with unchanged(vault):
+        found = jail.attacks(["read", f"{planted}/id_ed25519"], ["write", f"{planted}/id_ed25519", "more"],
+                             ["create", f"{planted}/authorized_keys", "more"], ["list", vault],
+                             ["write", "main.c", "more"])
+    assert "ok" not in {outcome.verdict for outcome in found[:4]}, found
+    assert found[4] == OK
+    assert jail.never_told(secret)
+
+
+def test_a04_a_planted_link_does_not_become_a_writable_root(jail):
+    """The policy names a directory of the project as writable; an earlier run made it a link."""
+    vault = jail.person.file(jail.person.home / "vault/file", "original").parent
+    jail.person.link("out", vault)
+    policy = {"filesystem": {"allowWrite": ["$PROJECT_DIR", "$PROJECT_DIR/out"]}}
+    with unchanged(vault):
+        answer = jail.run(jail.attacker, "write", "out/file", "more", policy=policy)
+    assert answer.returncode == 125 or "= ok" not in answer.stdout
+    (jail.person.project / "out").unlink()
+    jail.person.file("out/file")
+    assert jail.attack("write", "out/file", "more", policy=policy) == OK
+
+
+def test_a04_swapping_a_directory_for_a_link_while_runs_start_opens_nothing(jail, secret):
+    """Each of the names below is now a directory, now a link into the vault."""
+    vault = jail.person.file(jail.person.home / "vault/key", secret).parent
+    swapped = ["writable", "hidden/below"]
+    for name in swapped:
+        jail.person.file(f"{name}/key", "harmless")
+        jail.person.link(f"{name}-link", vault)
+    policy = jail.policy(filesystem={"allowWrite": ["$PROJECT_DIR/writable"], "denyRead": ["$PROJECT_DIR/hidden/below"],
+                                     "denyWrite": ["$PROJECT_DIR/hidden"]})
+    stop = threading.Event()
+
+    def swap():
+        while not stop.is_set():
+            for name in swapped:
+                path = jail.person.project / name
+                for source, target in ((path, f"{path}-aside"), (f"{path}-link", path)):
+                    os.rename(source, target)
+                os.rename(path, f"{path}-link")
+                os.rename(f"{path}-aside", path)
+
+    swapper = threading.Thread(target=swap)
+    swapper.start()
+    started = 0
+    try:
+        with unchanged(vault):
+            for _ in range(25):
+                answer = jail.run(jail.attacker, *[word for name in swapped for word in
+                                                   ("--", "read", f"{name}/key", "--", "write", f"{name}/key", "x")],
+                                  policy=policy)
+                started += answer.returncode == 0
+    finally:
+        stop.set()
+        swapper.join()
+    assert jail.never_told(secret)
+    assert jail.attack("read", "writable/key", policy=policy).shown.startswith("harmless")
+
+
+@pytest.mark.parametrize("rename", ["rename", "exchange", "rename-noreplace", "rename-whiteout"])
+def test_a05_renaming_an_ancestor_does_not_expose_hooks(jail, repository, rename):
+    jail.person.directory(jail.person.project / "empty/hooks")
+    jail.person.file("src/main.c")
+    other = "empty" if rename == "exchange" else "away"
+    with unchanged(repository / "hooks", repository / "config"):
+        found = jail.attacks([rename, ".git", other], ["mkdir", ".git"], ["create", ".git/hooks/post-checkout", "evil"],
+                             ["create", f"{other}/hooks/pre-push", "evil"], ["rmdir", ".git"],
+                             ["rename", "empty", ".git"], [rename, ".git/hooks", "hooks"],
+                             ["rename", ".git/hooks", "h"])
+    assert found[0].verdict in REFUSED_TO_MOVE
+    assert found[2].verdict in REFUSED_TO_WRITE
+    assert all(outcome.verdict in (*REFUSED_TO_MOVE, "ENOTEMPTY", "EEXIST", "ENOENT") for outcome in found[4:]), found
+    moved = jail.attack(rename, "src", "empty" if rename == "exchange" else "moved")
+    # Nobody without capabilities makes whiteouts, here or elsewhere.
+    assert moved == OK or rename == "rename-whiteout" and moved == jail.attack_outside(rename, "src", "m")
+
+
+def test_a05_renaming_an_ancestor_does_not_expose_a_hidden_directory(jail, secret):
+    jail.person.file("deep/deeper/vault/key", secret)
+    jail.person.file("deep/other")
+    found = jail.attacks(["rename", "deep", "away"], ["rename", "deep/deeper", "away"],
+                         ["rename", "deep/deeper/vault", "away"], ["exchange", "deep/deeper", "deep/other"],
+                         ["read", "away/key"], ["read", "away/deeper/vault/key"], ["read", "away/vault/key"],
+                         ["rename", "deep/other", "deep/moved"], options=["--deny-read", "deep/deeper/vault"])
+    assert all(outcome.verdict in REFUSED_TO_MOVE for outcome in found[:4]), found
+    assert found[7] == OK
+    assert jail.never_told(secret)
+    assert (jail.person.project / "deep/deeper/vault/key").read_text() == secret
+
+
+@pytest.mark.parametrize("link", ["link", "link-by-descriptor"])
+def test_a06_a_hard_link_does_not_make_a_read_only_file_writable(jail, repository, link):
+    outside = jail.person.file(jail.person.home / ".gitconfig", "original")
+    jail.person.file("inside", "original")
+    with unchanged(outside, repository / "config", repository / "hooks"):
+        found = jail.attacks([link, outside, "second"], [link, ".git/config", "third"],
+                             [link, ".git/hooks/pre-commit", "fourth"], ["write", "second", "x"],
+                             ["write", "third", "x"], ["write", "fourth", "x"])
+    assert "ok" not in {outcome.verdict for outcome in found}, found
+    assert jail.attacks([link, "inside", "fifth"], ["write", "fifth", "x"]) == [OK, OK]
+    assert (jail.person.project / "inside").read_text() == "originalx"
+
+
+def test_a06_a_hard_link_does_not_show_a_hidden_file(jail, secret):
+    jail.person.file(".env", secret)
+    jail.person.file("plain", "harmless")
+    found = jail.attacks(["link", ".env", "second"], ["link-by-descriptor", ".env", "second"], ["read", "second"],
+                         ["link", "plain", "third"], ["read", "third"])
+    assert "ok" not in {outcome.verdict for outcome in found[:3]}
+    assert found[3:] == [OK, ("ok", "harmless")]
+    assert jail.never_told(secret)
+
+
+def test_a07_a_hard_link_that_was_there_before_is_writable_by_the_name_inside_only(jail):
+    """As SECURITY.md says: the name inside a writable directory is what counts."""
+    outside = jail.person.file(jail.person.home / "work/file", "original")
+    os.link(outside, jail.person.project / "second")
+    found = jail.attacks(["write", outside, "x"], ["write", "second", "y"], options=["--allow-read", outside.parent])
+    assert found[0].verdict in REFUSED_TO_WRITE
+    assert found[1] == OK
+    assert outside.read_text() == "originaly"
+
+
+# 8
+
+
+@pytest.mark.parametrize("prefix", ["/proc/self/root", "/proc/thread-self/root", "/proc/self/cwd/../../../..",
+                                    "/proc/self/root/proc/self/root", "/dev/fd/../root", "/../.", "//", "/usr/..",
+                                    "/proc/self/task/2/root", "/proc/2/root"])
+def test_a08_another_spelling_gets_the_same_verdict(jail, secret, prefix):
+    hidden = jail.person.file("vault/key", secret)
+    protected = jail.person.file(".git/config", "original")
+    plain = jail.person.file("plain", "harmless")
+    with unchanged(protected):
+        found = jail.attacks(["read", f"{prefix}{hidden}"], ["write", f"{prefix}{protected}", "x"],
+                             ["read", f"{prefix}{plain}"], ["write", f"{prefix}{plain}", "x"],
+                             options=["--deny-read", "vault"])
+    assert "ok" not in {outcome.verdict for outcome in found[:2]}, found
+    assert found[2:] == [("ok", "harmless"), OK]
+    assert jail.never_told(secret)
+
+
+def test_a08_a_secret_of_the_home_is_not_reached_by_any_spelling(jail, secret):
+    key = jail.person.file(jail.person.home / ".ssh/id_ed25519", secret)
+    relative = os.path.relpath(key, jail.person.project)
+    spellings = [key, relative, f"/proc/self/cwd/{relative}", f"/proc/self/root{key}", f"/proc/1/root{key}",
+                 f"/proc/1/cwd/{relative}"]
+    found = jail.attacks(*[["read", spelling] for spelling in spellings], ["read-by-handle", key])
+    assert "ok" not in {outcome.verdict for outcome in found}
+    assert jail.never_told(secret)
+    assert jail.attack("read", relative, options=["--allow-read", key]).shown == secret
+
+
+# 15, 16, 17, 18, 19, 20, 21
+
+
+@pytest.mark.parametrize("pattern", ["**/.env", "**/*.pem", "sub/**/key"])
+def test_a15_a_pattern_over_a_tree_is_refused_and_not_narrowed(jail, pattern):
+    jail.person.file("sub/.env")
+    answer = jail.run("touch", "made", options=["--deny-read", pattern])
+    assert answer.returncode == 125
+    assert pattern in answer.stderr
+    assert not (jail.person.project / "made").exists()
+    assert jail.run("touch", "made", options=["--deny-read", "sub/.env"]).returncode == 0
+
+
+def test_a16_a_sibling_with_the_same_beginning_is_another_directory(jail, secret):
+    for name in ("app", "app-tools", "app.old", "ap"):
+        jail.person.file(jail.person.home / "repo" / name / "file", "original")
+    repo = jail.person.home / "repo"
+    options = ["--allow-read", repo, "--allow-write", repo / "app"]
+    with unchanged(repo / "app-tools", repo / "app.old", repo / "ap"):
+        found = jail.attacks(*[["write", repo / name / "file", "x"] for name in ("app-tools", "app.old", "ap", "app")],
+                             options=options)
+    assert all(outcome.verdict in REFUSED_TO_WRITE for outcome in found[:3])
+    assert found[3] == OK
+    (repo / "app" / "file").write_text(secret)
+    found = jail.attacks(*[["read", repo / name / "file"] for name in ("app", "app-tools", "app.old", "ap")],
+                         options=["--allow-read", repo, "--deny-read", repo / "app"])
+    assert [outcome.verdict for outcome in found] == ["EACCES", "ok", "ok", "ok"]
+    assert jail.never_told(secret)
+
+
+def test_a17_a_hidden_file_in_a_directory_that_cannot_be_searched_stays_hidden(jail, secret):
+    """The command owns the directory and opens it again: the mask must have been there all the time."""
+    locked = jail.person.file("locked/key", secret).parent
+    jail.person.file("open/key", "harmless")
+    (jail.person.project / "open").chmod(0)
+    locked.chmod(0)
+    options = ["--deny-read", locked / "key"]
+    answer = jail.run(jail.attacker, *"chmod locked 0700 -- read locked/key".split(), options=options)
+    locked.chmod(0o700)
+    assert answer.returncode == 125 or "= ok\n= ok" not in answer.stdout
+    assert jail.never_told(secret)
+    assert jail.attacks(["chmod", "open", "0700"], ["read", "open/key"], options=options) == [OK, ("ok", "harmless")]
+
+
+ODD_NAMES = ["new\nline", "back\\slash", "tab\tand space ", "!x", "-rf", "--bind", "quote'\"",
+             "\N{RIGHT-TO-LEFT OVERRIDE}x"]
+NAMES_THAT_ARE_NO_TEXT = ["not-utf8-\udcff\udcfe", "\udcc3", "half-\udce2\udc82"]
+NAMES_LIKE_PATTERNS = ["a*b", "a?b", "[ab]", "**", "{a,b}", "[", "[]", "[!a]", "a\\*b"]
+
+
+def check_odd_name(jail, secret, name, **how):
+    jail.person.file(f"{name}/key", secret)
+    jail.person.file("ab/key", "harmless")
+    jail.person.file("axb/key", "harmless")
+    found = jail.attacks(["read", f"./{name}/key"], ["rename", f"./{name}", "away"], ["read", "ab/key"],
+                         ["read", "axb/key"], **how)
+    assert [outcome.verdict for outcome in found] == ["EACCES", "EBUSY", "ok", "ok"]
+    assert jail.never_told(secret)
+    assert jail.attack("read", f"./{name}/key").shown == secret
+
+
+@pytest.mark.parametrize("name", ODD_NAMES + NAMES_THAT_ARE_NO_TEXT, ids=ascii)
+def test_a18_a19_a_name_on_the_command_line_is_bytes_and_nothing_else(jail, secret, name):
+    """Names with newlines or bytes that are no text, and names that look like options."""
+    check_odd_name(jail, secret, name, options=["--deny-read", jail.person.project / name])
+
+
+@pytest.mark.parametrize("name", ODD_NAMES + NAMES_LIKE_PATTERNS, ids=ascii)
+def test_a18_a_literal_name_in_a_policy_is_no_pattern(jail, secret, name):
+    path = {"path": f"{jail.person.project}/{name}", "literal": True}
+    check_odd_name(jail, secret, name, policy=jail.policy(filesystem={"denyRead": [path]}))
+
+
+def test_a19_a_command_that_looks_like_an_option_is_a_command(jail):
+    outside = jail.person.file(jail.person.home / "work/file", "original")
+    program = jail.person.file(f"--allow-write={outside.parent}", f"#!/bin/sh\necho ran; echo x >>{outside}\n")
+    program.chmod(0o755)
+    jail.person.environment["PATH"] += f":{jail.person.project}"
+    with unchanged(outside):
+        answer = jail.run(program.name)
+        assert answer.returncode == 127, answer
+        answer = jail.run(program)
+    assert answer.stdout == "ran\n"
+
+
+def test_a20_the_directory_of_the_call_does_not_become_writable(jail):
+    other = jail.person.file(jail.person.home / "other/file", "original").parent
+    options = ["-C", jail.person.project, "--allow-read", other]
+    for directory in (other, jail.person.home, "/"):
+        with unchanged(other):
+            found = jail.attacks(["write", other / "file", "x"], ["create", other / "new", "x"],
+                                 ["create", jail.person.project / f"made-{len(str(directory))}", "x"], options=options,
+                                 cwd=directory)
+        assert all(outcome.verdict in (*REFUSED_TO_WRITE, "ENOENT") for outcome in found[:2])
+        assert found[2] == OK
+
+
+@pytest.mark.parametrize("move", ["rename", "exchange", "link", "rename-noreplace"])
+def test_a21_moving_between_directories_gains_no_right(jail, secret, move):
+    """Out of a read-only place, out of a hidden one, and into a read-only one."""
+    readable = jail.person.file(jail.person.home / "work/file", "original").parent
+    hidden = jail.person.file("hidden/key", secret).parent
+    for name in ("bait", "bait2", "bait3"):
+        jail.person.file(name, "bait")
+    exchanged = move == "exchange"
+    with unchanged(readable, hidden):
+        found = jail.attacks([move, readable / "file", "bait" if exchanged else "won"],
+                             [move, "hidden/key", "bait2" if exchanged else "won2"],
+                             [move, "bait3", readable / ("file" if exchanged else "new")],
+                             options=["--allow-read", readable, "--deny-read", "hidden"])
+    assert all(outcome.verdict in (*REFUSED_TO_MOVE, "ENOENT") for outcome in found), found
+    assert not (jail.person.project / "won").exists()
+    jail.person.file("sub/file")
+    assert jail.attack(move, "sub/file", "bait" if exchanged else "sub/new") == OK
+    assert jail.never_told(secret)
+
+
+# H
+
+
+def test_h103_a_secret_of_the_home_that_the_host_replaces_stays_absent(jail, secret):
+    credentials = jail.person.file(jail.person.home / ".git-credentials", "old")
+    jail.person.file("go-not-yet")
+    answers = []
+    words = ["create", "started", "x", "--", "wait-for", "go", "--", "read", credentials]
+    run = threading.Thread(target=lambda: answers.append(jail.run(jail.attacker, *words)))
+    run.start()
+    end = time.monotonic() + 20
+    while not (jail.person.project / "started").exists() and time.monotonic() < end:
+        time.sleep(0.01)
+    replacement = jail.person.file(jail.person.home / ".git-credentials.lock", secret)
+    replacement.rename(credentials)
+    jail.person.file("go")
+    run.join(30)
+    assert answers[0].stdout == "= ok\n= ok\n= ENOENT\n", answers
+    assert jail.never_told(secret)
+    assert jail.attack("read", credentials, options=["--allow-read", credentials]).shown == secret
+
+
+@pytest.mark.parametrize("key, value", [("remote.origin.url", "/somewhere"), ("core.worktree", "/"),
+                                        ("merge.x.driver", "evil"), ("branch.main.mergeOptions", "-s evil"),
+                                        ("core.fsmonitor", "evil"), ("core.hooksPath", "hooks")])
+def test_h107_git_config_is_read_only_and_commits_work(jail, key, value):
+    made = subprocess.run(["git", "init", "-q", "."], cwd=jail.person.project, env=jail.person.environment,
+                          capture_output=True, text=True, check=False, **jail.identity())
+    assert made.returncode == 0, made
+    config = jail.person.project / ".git/config"
+    with unchanged(config):
+        answer = jail.run("git", "config", key, value)
+        assert answer.returncode != 0
+        # git writes config.lock and renames it.
+        jail.attacks(["create", ".git/config.new", "evil"], ["rename", ".git/config.new", ".git/config"])
+    identity = ["-c", "user.name=n", "-c", "user.email=e@example.com"]
+    committed = jail.run("git", *identity, "commit", "-q", "--allow-empty", "-m", "message")
+    assert committed.returncode == 0, committed
+    assert config.read_text().count(value) == 0
+
+
+@pytest.mark.parametrize("name", [".env", ".env.local"])
+def test_h112_a_hidden_name_cannot_be_moved_to_one_that_is_not(jail, secret, name):
+    jail.person.file(name, secret)
+    jail.person.file("plain", "harmless")
+    project = jail.person.project
+    found = jail.attacks(["rename", name, "plain.txt"], ["exchange", name, "plain"], ["link", name, "second"],
+                         ["rename", project, f"{project}-moved"], ["read", "plain.txt"], ["read", "plain"],
+                         ["read", "second"])
+    assert all(outcome.verdict in REFUSED_TO_MOVE for outcome in found[:4]), found
+    assert found[5].shown == "harmless"
+    assert jail.never_told(secret)
+    assert (project / name).read_text() == secret
