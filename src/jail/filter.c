@@ -4,15 +4,19 @@
 #include "jail/filter.h"
 
 #include "jail/filters.h"
+#include "jail/landlock.h"
 
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <seccomp.h>
+#include <stddef.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 /* Far below the kernel's own limit of 4096 instructions. */
 enum { NAMES_MAX = 400 };
+
+enum { PROCESS_GROUP_LENGTH = 5 };
 
 static size_t choose(const struct plan *plan)
 {
@@ -57,6 +61,21 @@ static bool load(const struct sock_filter *program, size_t length, struct error 
     return true;
 }
 
+/* The command is in its caller's process group, and kill(0) is the one call that
+ * reaches it there. */
+static void add_process_group(struct sock_filter *program, size_t *length)
+{
+    const uint32_t first_argument = offsetof(struct seccomp_data, args);
+    const struct sock_filter refuse_kill_0[PROCESS_GROUP_LENGTH] = {
+        {BPF_JMP | BPF_JEQ | BPF_K, 0, 4, SYS_kill}, {BPF_LD | BPF_W | BPF_ABS, 0, 0, first_argument},
+        {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0},        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM},
+        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
+    };
+
+    memcpy(program + *length, refuse_kill_0, sizeof refuse_kill_0);
+    *length += PROCESS_GROUP_LENGTH;
+}
+
 bool filter_apply(const struct plan *plan, struct error *err)
 {
     const struct compiled_filter *base = &compiled_filters[choose(plan)];
@@ -65,18 +84,21 @@ bool filter_apply(const struct plan *plan, struct error *err)
 
     if (!plan->filter_enabled)
         return true;
-    if (denied->count == 0 && allowed->count == 0)
+    bool signals_can_leave = !landlock_keeps_signals_inside(plan);
+    if (denied->count == 0 && allowed->count == 0 && !signals_can_leave)
         return load(base->program, base->length, err);
     if (denied->count > NAMES_MAX || allowed->count > NAMES_MAX)
         return error_set(err, "seccomp.allow and seccomp.deny may name %d system calls each", NAMES_MAX);
 
-    size_t room = base->length + 2 * (denied->count + allowed->count);
+    size_t room = base->length + 2 * (denied->count + allowed->count) + PROCESS_GROUP_LENGTH;
     struct sock_filter *program = arena_alloc(plan->arena, room * sizeof *program);
     size_t length = base->head_length;
     memcpy(program, base->program, length * sizeof *program);
     if (!add_names(denied, SECCOMP_RET_ERRNO | EPERM, program, &length, err) ||
         !add_names(allowed, SECCOMP_RET_ALLOW, program, &length, err))
         return false;
+    if (signals_can_leave)
+        add_process_group(program, &length);
     size_t rest = base->length - base->head_length;
     memcpy(program + length, base->program + base->head_length, rest * sizeof *program);
     return load(program, length + rest, err);

@@ -91,6 +91,16 @@ static void allow_standard_descriptors(const struct ruleset *ruleset)
     }
 }
 
+static int kernel_abi(void)
+{
+    return (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+}
+
+bool landlock_keeps_signals_inside(const struct plan *plan)
+{
+    return plan->use_landlock && kernel_abi() >= ABI_SCOPES;
+}
+
 static struct ruleset_attributes attributes_for(const struct plan *plan, int abi)
 {
     struct ruleset_attributes attributes = {0};
@@ -116,8 +126,7 @@ bool landlock_apply(const struct plan *plan, struct error *err)
     if (!plan->use_landlock)
         return true;
 
-    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-    struct ruleset_attributes attributes = attributes_for(plan, (int)abi);
+    struct ruleset_attributes attributes = attributes_for(plan, kernel_abi());
     if (!attributes.handled_files && !attributes.scoped)
         return true;
     size_t size = attributes.scoped ? sizeof attributes : sizeof attributes.handled_files;

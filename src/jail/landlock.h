@@ -9,4 +9,7 @@
  * kernel without Landlock is no error: the first lock holds everything. */
 bool landlock_apply(const struct plan *plan, struct error *err);
 
+/* Can it (from ABI 6) keep signals from leaving the sandbox? */
+bool landlock_keeps_signals_inside(const struct plan *plan);
+
 #endif
