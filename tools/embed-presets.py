@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Turns share/presets/*.json into one C file: embed-presets.py OUTPUT PRESET..."""
+import json
 import pathlib
+import re
 import sys
 
 
@@ -23,13 +25,20 @@ def c_string(text):
     return "\n".join(lines)
 
 
+def without_comments(text):
+    """The same policy in as few bytes as it takes: every run reads it, and none reads the comments."""
+    plain = re.sub(r'("(?:[^"\\\\]|\\\\.)*")|//[^\n]*|/\*.*?\*/', lambda match: match.group(1) or "", text, flags=re.S)
+    return json.dumps(json.loads(plain), separators=(",", ":"), ensure_ascii=False)
+
+
 def main():
     output, *sources = map(pathlib.Path, sys.argv[1:])
     items = []
     for source in sources:
         text = source.read_text(encoding="utf-8")
         items.append(
-            f'    {{"{source.stem}",\n{c_string(summary_of(source, text))},\n     SLICE(\n{c_string(text)})}},\n'
+            f'    {{"{source.stem}",\n{c_string(summary_of(source, text))},\n     SLICE(\n{c_string(text)}),\n'
+            f"     SLICE(\n{c_string(without_comments(text))})}},\n"
         )
     output.write_text(
         '/* Made from share/presets by tools/embed-presets.py. */\n#include "policy/preset.h"\n\n'

@@ -7,7 +7,8 @@
 struct preset {
     const char *name;
     const char *summary; /* the first comment line of the file */
-    struct slice text;
+    struct slice text;   /* as people read it */
+    struct slice policy; /* the same without comments and blanks, as it is loaded */
 };
 
 extern const struct preset presets[];

@@ -111,7 +111,7 @@ static void merge_preset(struct loader *loader, const struct document *extender,
     struct document document = {.name = shown,
                                 .identity = shown,
                                 .directory = loader->around.project,
-                                .text = preset->text,
+                                .text = preset->policy,
                                 .extender = extender,
                                 .depth = extender ? extender->depth + 1 : 0};
     if (may_merge(loader, &document, place))
