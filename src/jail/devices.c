@@ -24,6 +24,23 @@ static const struct {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
+/* The directories above `name` in the new /dev. */
+static bool make_parents(int devices, const char *name, struct error *err)
+{
+    for (const char *slash = strchr(name, '/'); slash; slash = strchr(slash + 1, '/')) {
+        char parent[256];
+        size_t length = (size_t)(slash - name);
+
+        if (length >= sizeof parent)
+            return error_set(err, "cannot make %s in the new /dev: its name is too long", name);
+        memcpy(parent, name, length);
+        parent[length] = '\0';
+        if (mkdirat(devices, parent, 0755) < 0 && errno != EEXIST)
+            return error_set_errno(err, errno, "cannot make %s in the new /dev", parent);
+    }
+    return true;
+}
+
 /* Binds the host's `path` at `name` of the new /dev, where a file or directory
  * is made to hold it. */
 static bool add_device(const struct plan *plan, struct slice path, const char *name, struct prepared *prepared,
@@ -33,7 +50,7 @@ static bool add_device(const struct plan *plan, struct slice path, const char *n
     struct stat status;
     int mount;
 
-    if (!mountfd_place(path, &place, err))
+    if (!mountfd_place(path, &place, err) || !make_parents(prepared->mount, name, err))
         return false;
     if (fstat(place, &status) < 0)
         return error_set_errno(err, errno, "cannot inspect %.*s", (int)path.len, path.ptr);

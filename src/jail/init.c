@@ -57,13 +57,10 @@ static bool set_up(struct init *init, struct error *err)
            limits_make_room(mounts_descriptors(plan), &init->target.open_files, err) && mounts_apply(plan, err);
 }
 
-static bool watch_children(struct init *init, int *signals, struct error *err)
+static bool watch_children(int *signals, struct error *err)
 {
-    struct sigaction by_default = {.sa_handler = SIG_DFL};
     sigset_t children;
 
-    /* The caller may have had SIGCHLD ignored, which would reap behind our back. */
-    sigaction(SIGCHLD, &by_default, &init->target.child_action);
     sigemptyset(&children);
     sigaddset(&children, SIGCHLD);
     sigprocmask(SIG_SETMASK, &children, NULL);
@@ -133,7 +130,7 @@ _Noreturn void init_main(struct init *init)
     int ended = 0;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    if (!set_up(init, &error) || !close_all_but(init->control) || !watch_children(init, &signals, &error) ||
+    if (!set_up(init, &error) || !close_all_but(init->control) || !watch_children(&signals, &error) ||
         !target_start(target, &command, &error))
         tell(init, REPORT_REFUSED, 0, error.text);
     if (target->status == JAIL_STATUS_NOT_EXECUTABLE || target->status == JAIL_STATUS_NOT_FOUND)

@@ -89,11 +89,17 @@ static bool conclude(const struct plan *plan, bool reported, bool timed_out, con
     }
 }
 
-static bool start(const struct plan *plan, char *const *argv, const sigset_t *mask, int control[2], pid_t *child,
-                  struct error *err)
+/* What the caller had, and the command is to have again. */
+struct signals {
+    sigset_t mask;
+    struct sigaction child_action;
+};
+
+static bool start(const struct plan *plan, char *const *argv, const struct signals *before, int control[2],
+                  pid_t *child, struct error *err)
 {
     struct init init = {
-        .target = {.plan = plan, .argv = argv, .signal_mask = *mask},
+        .target = {.plan = plan, .argv = argv, .signal_mask = before->mask, .child_action = before->child_action},
         .control = control[1],
         .user = geteuid(),
         .group = getegid(),
@@ -115,7 +121,7 @@ static bool start(const struct plan *plan, char *const *argv, const sigset_t *ma
     return true;
 }
 
-static bool run(const struct plan *plan, char *const *argv, const sigset_t *mask, int signals, int *status,
+static bool run(const struct plan *plan, char *const *argv, const struct signals *before, int signals, int *status,
                 struct error *err)
 {
     int control[2];
@@ -127,7 +133,7 @@ static bool run(const struct plan *plan, char *const *argv, const sigset_t *mask
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
         return error_set_errno(err, errno, "cannot make a socket");
     terminal_save(&terminal);
-    bool started = start(plan, argv, mask, control, &supervised.init, err);
+    bool started = start(plan, argv, before, control, &supervised.init, err);
     if (started) {
         supervised.control = control[0];
         bool reported = supervise(&supervised, &report, &timed_out);
@@ -143,17 +149,21 @@ static bool run(const struct plan *plan, char *const *argv, const sigset_t *mask
 bool jail_run(const struct plan *plan, char *const *argv, int *status, struct error *err)
 {
     FD_CLEANUP int signals = -1;
+    const struct sigaction by_default = {.sa_handler = SIG_DFL};
+    struct signals before;
     sigset_t passed_on;
-    sigset_t before;
 
     if (!can_be_carried_out(plan, err) || !check_standard_descriptors(err))
         return false;
     supervise_signals(&passed_on);
-    if (sigprocmask(SIG_BLOCK, &passed_on, &before) < 0)
-        return error_set_errno(err, errno, "cannot hold signals back");
+    /* Were SIGCHLD ignored, children would be reaped behind our back. */
+    if (sigprocmask(SIG_BLOCK, &passed_on, &before.mask) < 0 ||
+        sigaction(SIGCHLD, &by_default, &before.child_action) < 0)
+        return error_set_errno(err, errno, "cannot prepare for signals");
     signals = signalfd(-1, &passed_on, SFD_CLOEXEC);
     bool done = signals < 0 ? error_set_errno(err, errno, "cannot watch for signals")
                             : run(plan, argv, &before, signals, status, err);
-    sigprocmask(SIG_SETMASK, &before, NULL);
+    sigaction(SIGCHLD, &before.child_action, NULL);
+    sigprocmask(SIG_SETMASK, &before.mask, NULL);
     return done;
 }

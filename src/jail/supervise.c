@@ -5,7 +5,8 @@
  * work as if cloche were not there. What the terminal sends (Ctrl-C, Ctrl-Z, a
  * new window size) therefore reaches the command by itself and is not passed on
  * a second time. Stopping is mirrored: when the command stops under a terminal,
- * cloche stops too, so that the shell notices. */
+ * cloche stops too, so that the shell notices; it does not stop by itself, else
+ * it would learn of the command's stop only when both are to go on. */
 #include "jail/supervise.h"
 
 #include <errno.h>
@@ -16,7 +17,8 @@
 
 void supervise_signals(sigset_t *set)
 {
-    static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP};
+    static const int passed_on[] = {SIGINT,   SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1, SIGUSR2,
+                                    SIGWINCH, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU};
 
     sigemptyset(set);
     for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
@@ -42,12 +44,14 @@ static void pass_signal_on(const struct supervised *run)
     order_send(run->control, ORDER_SIGNAL, (int)info.ssi_signo);
 }
 
-static bool is_foreground_of_terminal(void)
+/* Only under a terminal is there somebody who would continue us. A plain SIGSTOP
+ * may be the command's own affair, which something else inside will end. */
+static bool should_stop_too(int signal)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        pid_t group = tcgetpgrp(fd);
-        if (group >= 0)
-            return group == getpgrp();
+        pid_t foreground = tcgetpgrp(fd);
+        if (foreground >= 0)
+            return signal != SIGSTOP || foreground == getpgrp();
     }
     return false;
 }
@@ -90,7 +94,7 @@ bool supervise(const struct supervised *run, struct report *report, bool *timed_
             return false;
         if (report->kind != REPORT_STOPPED)
             return true;
-        if (is_foreground_of_terminal())
+        if (should_stop_too(report->value))
             raise(SIGSTOP);
     }
 }

@@ -358,6 +358,30 @@ def test_command_that_stops_itself_stops_the_job(person, terminal):
     shell.type("exit\n")
 
 
+def test_background_job_that_reads_the_terminal_is_stopped_and_can_be_brought_back(person, terminal):
+    shell = terminal("bash", "--norc", "--noprofile", "-i")
+    shell.type(f"PS1=; {person.binaries}/cloche run sh -c 'read line; echo got=$line.' & sleep 0.5; jobs\n")
+    shell.expect("Stopped")
+    shell.type("fg\n")
+    shell.expect("cloche run")
+    shell.type("on\n")
+    shell.expect("got=on.")
+    shell.type("exit\n")
+
+
+def test_command_stopped_and_continued_from_inside_ends_as_usual(person):
+    script = "(sleep 0.3; kill -CONT $$) & kill -STOP $$; echo continued; exit 4"
+    answer = person.cloche("run", "sh", "-c", script)
+    assert (answer.stdout, answer.returncode) == ("continued\n", 4)
+
+
+def test_ignored_child_signal_does_no_harm(person):
+    script = "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
+    done = subprocess.run(["/usr/bin/python3", "-c", script, person.binaries / "cloche", "run", "sh", "-c", "exit 6"],
+                          cwd=person.project, env=person.environment, timeout=PATIENCE, **as_person(person))
+    assert done.returncode == 6
+
+
 def test_interactive_shell_has_job_control(person, terminal):
     shell = terminal(person.binaries / "cloche", "run", "bash", "--norc", "--noprofile", "-i")
     shell.type("PS1=; echo re''ady\n")
