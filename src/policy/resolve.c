@@ -171,6 +171,54 @@ static bool is_hidden_by_name(const struct policy *policy, const struct path_rul
     return false;
 }
 
+static bool is_own_place(struct slice path)
+{
+    return path_covers(SLICE("/proc"), path) || path_covers(SLICE("/dev"), path);
+}
+
+static bool is_always_there(struct slice path)
+{
+    static const char *const names[] = {"/dev/shm",   "/dev/pts",    "/dev/ptmx",   "/dev/fd",
+                                        "/dev/stdin", "/dev/stdout", "/dev/stderr", NULL};
+
+    for (size_t i = 0; names[i]; i++) {
+        if (path_covers(slice_of(names[i]), path))
+            return true;
+    }
+    for (size_t i = 0; device_nodes[i]; i++) {
+        if (slice_is(path, device_nodes[i]))
+            return true;
+    }
+    return path_depth(path) == 1; /* /proc and /dev themselves */
+}
+
+/* /proc and /dev are made anew for each run and no rule reaches into them: one
+ * that tries is refused rather than believed. */
+static void judge_own_places(struct policy *policy, struct path_rule *rule, struct problems *problems)
+{
+    bool by_name = is_own_place(rule->pattern.text);
+
+    if (rule->dropped || rule->list == LIST_BUILT_IN || (!by_name && !is_own_place(rule->real)))
+        return;
+    if (rule_is_grant(rule) && (rule->derived || (by_name && is_always_there(rule->pattern.text)))) {
+        drop(rule, "the sandbox has its own");
+        return;
+    }
+    if (rule_is_grant(rule) && policy->around.personality == PERSONALITY_SRT) {
+        drop(rule, "the sandbox has its own /proc and /dev");
+        return;
+    }
+    if (path_covers(SLICE("/dev"), rule->pattern.text))
+        problem_add(problems, rule->origin.file, rule->origin.path,
+                    "%s lies in /dev, which is made anew for each run with the usual nodes only: name a device to add "
+                    "it (filesystem.devices, --device); none of the usual ones can be taken away",
+                    escaped(policy->arena, rule->text));
+    else
+        problem_add(problems, rule->origin.file, rule->origin.path,
+                    "%s leads into %s, which is made anew for each run: no rule reaches into it",
+                    escaped(policy->arena, rule->text), path_covers(SLICE("/dev"), rule->real) ? "/dev" : "/proc");
+}
+
 static void drop_unusable(struct policy *policy, struct path_rule *rule, struct problems *problems)
 {
     if (rule->dropped || !rule->pattern.literal)
@@ -365,6 +413,8 @@ void policy_resolve(struct policy *policy, const struct tree *tree, struct probl
     for (size_t i = written; i < policy->paths.count; i++)
         follow(policy, tree, &policy->paths.items[i], problems, &err);
 
+    for (size_t i = 0; i < policy->paths.count; i++)
+        judge_own_places(policy, &policy->paths.items[i], problems);
     judge_all_links(policy, problems);
     for (size_t i = 0; i < policy->paths.count; i++)
         drop_unusable(policy, &policy->paths.items[i], problems);

@@ -290,6 +290,32 @@ static void test_devices_and_kernel_interfaces(void **state)
     world_free(&world);
 }
 
+static void test_no_rule_reaches_into_own_places(void **state)
+{
+    static const char *const refused[] = {
+        "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\"/proc/sys/kernel/core_pattern\"]}}",
+        "{\"extends\":[],\"filesystem\":{\"denyRead\":[\"/proc/cpuinfo\"]}}",
+        "{\"extends\":[],\"filesystem\":{\"allowRead\":[\"/dev/sda\"]}}",
+        "{\"extends\":[],\"filesystem\":{\"denyRead\":[\"/dev/null\"]}}",
+        "{\"extends\":[],\"filesystem\":{\"denyWrite\":[\"/home/u/link\"]}}",
+    };
+    struct world world;
+    (void)state;
+
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        assert_false(world_make(&world,
+                                "/dev/sda\n/proc/cpuinfo\n/proc/sys/kernel/core_pattern\n/dev/null\n"
+                                "/home/u/link -> /proc/cpuinfo\n",
+                                refused[i]));
+        assert_true(world_has_problem(&world, "made anew for each run"));
+        world_free(&world);
+    }
+    assert_true(world_make(&world, "/dev/null\n",
+                           "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\"/dev/null\",\"/dev/stdout\"]}}"));
+    ACCESS("/dev/null", "rw");
+    world_free(&world);
+}
+
 static struct decision connect_to(struct world *world, const char *text, uint16_t port)
 {
     struct host host;
@@ -371,6 +397,7 @@ int main(void)
         cmocka_unit_test(test_worktree_may_write_its_repository_but_not_what_git_runs),
         cmocka_unit_test(test_private_places_are_writable_and_not_the_hosts),
         cmocka_unit_test(test_devices_and_kernel_interfaces),
+        cmocka_unit_test(test_no_rule_reaches_into_own_places),
         cmocka_unit_test(test_hosts),
         cmocka_unit_test(test_sockets_and_variables),
     };
