@@ -34,6 +34,7 @@ static bool check_standard_descriptors(struct error *err)
                                  "%s is a directory: the command could reach the host's files through it. "
                                  "Redirect it elsewhere",
                                  names[fd]);
+            /* cppcheck-suppress leakReturnValNotUsed ; it is to stay open */
         } else if (errno != EBADF || open("/dev/null", O_RDWR) != fd) {
             return error_set_errno(err, errno, "cannot inspect %s", names[fd]);
         }
