@@ -86,10 +86,9 @@ enter() # TREE COMMAND
 
 prove() # SUITE WHAT...
 {
-    local suite=$1 work what line start
+    local suite=$1 work=$place/$1 what line start
     shift
-    work=$(mktemp -d)
-    trap 'rm -rf --one-file-system "$work"' RETURN
+    mkdir "$work"
     if ! has_suite "$MIRROR" "$suite" "$work/tree.release"; then
         verdicts+=("$suite: passed over: not on this mirror")
         return
@@ -136,9 +135,14 @@ MIRROR=${MIRROR%/}
 [ -z "$(git -C "$TOP" -c safe.directory='*' status --porcelain)" ] ||
     echo "prove-bare: note: what is not committed is not in the clone" >&2
 
+place=$(mktemp -d)
+trap 'rm -rf --one-file-system "$place"' EXIT
+trap 'exit 1' INT TERM
+
 verdicts=()
 for suite in "${suites[@]}"; do
     prove "$suite" "$@"
+    rm -rf --one-file-system "${place:?}/$suite"
 done
 
 echo "== verdicts"
