@@ -32,8 +32,9 @@ static const char *explain_place(int errnum)
 bool mountfd_place(struct slice path, int *fd, struct error *err)
 {
     char name[4096];
+    /* Without O_NOFOLLOW, which would open a link at the end instead of refusing it. */
     struct open_how how = {
-        .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
+        .flags = O_PATH | O_CLOEXEC,
         .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
     };
 

@@ -319,7 +319,6 @@ print(json.dumps([stopped, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])]))
     assert results == [True, 5]
 
 
-@pytest.mark.skipif(landlock_abi() < 6, reason="needs Landlock ABI 6 (Linux 6.12)")
 def test_signals_to_the_process_group_stay_inside(person):
     """The command is in its caller's process group, and must not be able to kill it."""
     script = f'(sleep 0.5; echo neighbour alive) & "{person.binaries}/cloche" run sh -c "kill -9 0"; wait'

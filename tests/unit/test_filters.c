@@ -1,0 +1,232 @@
+/* The compiled filters, run instruction by instruction as the kernel would: every
+ * variant, also for architectures and argument values that no test can produce
+ * on this machine. */
+#include "jail/filters.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <cmocka.h>
+
+#if defined __x86_64__
+enum { OWN = (int)AUDIT_ARCH_X86_64, FOREIGN = (int)AUDIT_ARCH_I386 };
+#elif defined __aarch64__
+enum { OWN = (int)AUDIT_ARCH_AARCH64, FOREIGN = (int)AUDIT_ARCH_ARM };
+#endif
+
+enum { ALLOWED = 0 };
+
+static uint32_t word_at(const struct seccomp_data *data, uint32_t offset)
+{
+    uint32_t word;
+
+    assert_true(offset % 4 == 0 && offset + sizeof word <= sizeof *data);
+    memcpy(&word, (const char *)data + offset, sizeof word);
+    return word;
+}
+
+/* The errno a call gets, or ALLOWED. */
+static int judge(size_t variant, const struct seccomp_data *data)
+{
+    const struct compiled_filter *filter = &compiled_filters[variant];
+    uint32_t accumulator = 0;
+
+    for (size_t i = 0; i < filter->length; i++) {
+        struct sock_filter line = filter->program[i];
+        bool taken = false;
+        switch (line.code) {
+        case BPF_LD | BPF_W | BPF_ABS:
+            accumulator = word_at(data, line.k);
+            continue;
+        case BPF_ALU | BPF_AND | BPF_K:
+            accumulator &= line.k;
+            continue;
+        case BPF_JMP | BPF_JA:
+            i += line.k;
+            continue;
+        case BPF_JMP | BPF_JEQ | BPF_K:
+            taken = accumulator == line.k;
+            break;
+        case BPF_JMP | BPF_JGT | BPF_K:
+            taken = accumulator > line.k;
+            break;
+        case BPF_JMP | BPF_JGE | BPF_K:
+            taken = accumulator >= line.k;
+            break;
+        case BPF_JMP | BPF_JSET | BPF_K:
+            taken = (accumulator & line.k) != 0;
+            break;
+        case BPF_RET | BPF_K:
+            if (line.k == SECCOMP_RET_ALLOW)
+                return ALLOWED;
+            assert_int_equal(line.k & SECCOMP_RET_ACTION_FULL, SECCOMP_RET_ERRNO);
+            return (int)(line.k & SECCOMP_RET_DATA);
+        default:
+            fail_msg("instruction %zu has the unknown code 0x%x", i, line.code);
+        }
+        i += taken ? line.jt : line.jf;
+    }
+    fail_msg("the filter ends without an answer");
+    return -1;
+}
+
+static int call(size_t variant, long number, uint64_t first, uint64_t second, uint64_t third)
+{
+    const struct seccomp_data data = {.nr = (int)number, .arch = (uint32_t)OWN, .args = {first, second, third}};
+
+    return judge(variant, &data);
+}
+
+static const uint64_t rubbish = 0xdeadbeef00000000;
+
+static void test_other_architectures_are_refused_whatever_the_number(void **state)
+{
+    (void)state;
+    for (size_t variant = 0; variant < FILTER_COUNT; variant++) {
+        for (int number = -1; number < 600; number++) {
+            const struct seccomp_data data = {.nr = number, .arch = (uint32_t)FOREIGN};
+            assert_int_equal(judge(variant, &data), EPERM);
+        }
+    }
+}
+
+static void test_numbers_nobody_has_judged_do_not_exist(void **state)
+{
+    const long x32 = 0x40000000;
+
+    (void)state;
+    for (size_t variant = 0; variant < FILTER_COUNT; variant++) {
+        for (long number = 470; number < 1000; number++)
+            assert_int_equal(call(variant, number, 0, 0, 0), ENOSYS);
+        for (long number = 0; number < 600; number++)
+            assert_int_equal(call(variant, x32 + number, 0, 0, 0), ENOSYS);
+        assert_int_equal(call(variant, -1, 0, 0, 0), ENOSYS);
+    }
+}
+
+static void test_ordinary_calls_are_allowed(void **state)
+{
+    static const long ordinary[] = {
+        SYS_read,    SYS_write,    SYS_openat,           SYS_close,        SYS_execve,     SYS_exit,
+        SYS_wait4,   SYS_kill,     SYS_ptrace,           SYS_futex,        SYS_mmap,       SYS_connect,
+        SYS_bind,    SYS_sendmsg,  SYS_getrandom,        SYS_prctl,        SYS_seccomp,    SYS_statx,
+        SYS_openat2, SYS_renameat, SYS_process_vm_readv, SYS_memfd_create, SYS_close_range};
+
+    (void)state;
+    for (size_t variant = 0; variant < FILTER_COUNT; variant++) {
+        for (size_t i = 0; i < sizeof ordinary / sizeof *ordinary; i++)
+            assert_int_equal(call(variant, ordinary[i], 1, 2, 3), ALLOWED);
+    }
+}
+
+static void test_kernel_surface_is_refused_in_every_variant(void **state)
+{
+    static const long refused[] = {
+        SYS_bpf,          SYS_perf_event_open, SYS_userfaultfd,   SYS_kexec_load,  SYS_init_module,
+        SYS_finit_module, SYS_keyctl,          SYS_add_key,       SYS_request_key, SYS_open_by_handle_at,
+        SYS_quotactl,     SYS_swapon,          SYS_reboot,        SYS_syslog,      SYS_acct,
+        SYS_settimeofday, SYS_sethostname,     SYS_clock_settime, SYS_adjtimex};
+
+    (void)state;
+    for (size_t variant = 0; variant < FILTER_COUNT; variant++) {
+        for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+            assert_int_equal(call(variant, refused[i], 0, 0, 0), EPERM);
+        assert_int_equal(call(variant, SYS_io_uring_setup, 0, 0, 0), ENOSYS);
+        assert_int_equal(call(variant, SYS_io_uring_enter, 0, 0, 0), ENOSYS);
+        assert_int_equal(call(variant, SYS_io_uring_register, 0, 0, 0), ENOSYS);
+    }
+}
+
+static void test_mounts_and_namespaces_only_for_nested_sandboxes(void **state)
+{
+    const long open_tree_attr = 467;
+    const long mounts[] = {SYS_mount,      SYS_umount2,       SYS_pivot_root, SYS_open_tree,
+                           SYS_move_mount, SYS_fsopen,        SYS_fsconfig,   SYS_fsmount,
+                           SYS_fspick,     SYS_mount_setattr, SYS_setns,      open_tree_attr};
+
+    (void)state;
+    for (size_t variant = 0; variant < FILTER_COUNT; variant++) {
+        int expected = variant & FILTER_NESTED ? ALLOWED : EPERM;
+        for (size_t i = 0; i < sizeof mounts / sizeof *mounts; i++)
+            assert_int_equal(call(variant, mounts[i], 0, 0, 0), expected);
+        assert_int_equal(call(variant, SYS_clone3, 0, 0, 0), variant & FILTER_NESTED ? ALLOWED : ENOSYS);
+        assert_int_equal(call(variant, SYS_unshare, CLONE_NEWUSER, 0, 0), expected);
+        assert_int_equal(call(variant, SYS_unshare, rubbish | CLONE_NEWNS, 0, 0), expected);
+        assert_int_equal(call(variant, SYS_unshare, CLONE_FILES, 0, 0), ALLOWED);
+        assert_int_equal(call(variant, SYS_clone, CLONE_NEWPID | 17U, 0, 0), expected);
+        assert_int_equal(call(variant, SYS_clone, CLONE_VM | CLONE_VFORK | 17U, 0, 0), ALLOWED);
+    }
+}
+
+static void test_upper_half_of_an_argument_hides_nothing(void **state)
+{
+    const uint64_t tiocsti = 0x5412;
+    const uint64_t tioclinux = 0x541c;
+    const uint64_t tcgets = 0x5401;
+
+    (void)state;
+    for (size_t variant = 0; variant < FILTER_COUNT; variant++) {
+        assert_int_equal(call(variant, SYS_ioctl, 0, tiocsti, 0), EPERM);
+        assert_int_equal(call(variant, SYS_ioctl, 0, rubbish | tiocsti, 0), EPERM);
+        assert_int_equal(call(variant, SYS_ioctl, 0, rubbish | tioclinux, 0), EPERM);
+        assert_int_equal(call(variant, SYS_ioctl, 0, rubbish | tcgets, 0), ALLOWED);
+        assert_int_equal(call(variant, SYS_socket, rubbish | AF_PACKET, SOCK_RAW, 0), EAFNOSUPPORT);
+        assert_int_equal(call(variant, SYS_personality, rubbish | 0x400000, 0, 0), EPERM);
+        assert_int_equal(call(variant, SYS_personality, 0x40000, 0, 0), ALLOWED);
+    }
+}
+
+static void test_unix_sockets_by_type(void **state)
+{
+    (void)state;
+    for (size_t variant = 0; variant < FILTER_COUNT; variant++) {
+        int blocked = variant & FILTER_NO_UNIX ? EPERM : ALLOWED;
+        int datagram = variant & FILTER_UNIX_DATAGRAM ? ALLOWED : EACCES;
+        for (uint64_t flags = 0; flags <= SOCK_CLOEXEC; flags += SOCK_CLOEXEC) {
+            assert_int_equal(call(variant, SYS_socket, AF_UNIX, SOCK_STREAM | flags, 0), blocked);
+            assert_int_equal(call(variant, SYS_socket, AF_UNIX, SOCK_DGRAM | flags, 0), blocked ? blocked : datagram);
+            assert_int_equal(call(variant, SYS_socket, AF_UNIX, SOCK_RAW | flags, 0), blocked ? blocked : datagram);
+            assert_int_equal(call(variant, SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | flags, 0), ALLOWED);
+            assert_int_equal(call(variant, SYS_socketpair, AF_UNIX, SOCK_DGRAM | flags, 0), datagram);
+            assert_int_equal(call(variant, SYS_socketpair, AF_UNIX, rubbish | SOCK_DGRAM | flags, 0), datagram);
+        }
+    }
+}
+
+static void test_families_of_sockets(void **state)
+{
+    (void)state;
+    for (uint64_t family = 0; family < 60; family++) {
+        int expected = family == AF_INET || family == AF_INET6 || family == AF_UNIX || family == AF_NETLINK
+                           ? ALLOWED
+                           : EAFNOSUPPORT;
+        assert_int_equal(call(0, SYS_socket, family, SOCK_STREAM, 0), expected);
+    }
+    for (uint64_t protocol = 1; protocol < 40; protocol++)
+        assert_int_equal(call(0, SYS_socket, AF_NETLINK, SOCK_RAW, protocol), EPROTONOSUPPORT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_other_architectures_are_refused_whatever_the_number),
+        cmocka_unit_test(test_numbers_nobody_has_judged_do_not_exist),
+        cmocka_unit_test(test_ordinary_calls_are_allowed),
+        cmocka_unit_test(test_kernel_surface_is_refused_in_every_variant),
+        cmocka_unit_test(test_mounts_and_namespaces_only_for_nested_sandboxes),
+        cmocka_unit_test(test_upper_half_of_an_argument_hides_nothing),
+        cmocka_unit_test(test_unix_sockets_by_type),
+        cmocka_unit_test(test_families_of_sockets),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
