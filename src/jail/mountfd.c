@@ -16,10 +16,10 @@ static const char *explain_place(int errnum)
 {
     switch (errnum) {
     case ELOOP:
-        return "; part of it has become a symbolic link since the policy was read. Run the command again, and if this "
-               "happens every time, find out what replaces it";
+        return "; part of it is a symbolic link, or has become one since the policy was read. Name what the link leads "
+               "to, and find out what replaces it if nobody should";
     case ENOENT:
-        return "; it has disappeared since the policy was read. Run the command again";
+        return "; it is not there, or no longer since the policy was read";
     case EACCES:
         return "; a directory above it cannot be searched by you. Name that directory in the policy instead";
     case EMFILE:

@@ -521,6 +521,22 @@ print(json.dumps(attempt(s.connect, {name!r})))"""
             client.connect(name)
 
 
+@pytest.mark.skipif(landlock_abi() < 6, reason="needs Landlock ABI 6 (Linux 6.12)")
+def test_abstract_sockets_of_the_host_are_out_of_reach_on_its_network_too(person):
+    name = f"\0cloche-test-{os.getpid()}-{person.uid}"
+    policy = {"extends": ["preset:dev"], "network": {"mode": "host"}}
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(name)
+        server.listen()
+        results = probe(person, f"""
+own = socket.socket(socket.AF_UNIX)
+own.bind({name!r} + "-inside")
+own.listen()
+print(json.dumps([attempt(socket.socket(socket.AF_UNIX).connect, {name!r} + end) for end in ("", "-inside")]))""",
+                        policy=policy)
+        assert results == [errno.EPERM, 0]
+
+
 def test_shared_memory_and_message_queues_are_the_runs_own(person):
     made = subprocess.run(["ipcmk", "-M", "64"], capture_output=True, text=True, **as_person(person))
     identifier = made.stdout.split()[-1]
