@@ -16,7 +16,17 @@ enum { JSON_FORMAT = 1 };
 
 static const char *weight_name(enum finding_weight weight)
 {
-    return weight == WEIGHT_REQUIRED ? "required" : weight == WEIGHT_DEFAULT ? "default" : "optional";
+    switch (weight) {
+    case WEIGHT_REQUIRED:
+        return "required";
+    case WEIGHT_NAMESPACES:
+        return "namespaces";
+    case WEIGHT_DEFAULT:
+        return "default";
+    case WEIGHT_OPTIONAL:
+        break;
+    }
+    return "optional";
 }
 
 struct named_setting {
@@ -109,9 +119,8 @@ static void print_conclusion(const struct examination *examination, struct text 
     text_append_byte(out, '\n');
     if (examination->verdict == VERDICT_IMPOSSIBLE) {
         text_append_string(out,
-                           "No run is possible here: what is missing above and needed for every run must come first.\n"
-                           "(The backend \"landlock\", which would do without namespaces, is not part of this "
-                           "version.)\n");
+                           "No run is possible here: what is missing above must come first. Without usable namespaces\n"
+                           "Landlock alone would do (the backend \"landlock\"), but that is missing too.\n");
         return;
     }
     text_appendf(out, "A run would use the backend \"%s\".\n", examination->backend);

@@ -4,6 +4,8 @@
  *   version           1
  *   project           the project directory
  *   workingDirectory  where the command would start
+ *   backend           namespaces or landlock
+ *   weaker            what is weaker for that, or null
  *   policy            [name]: the files and presets it was made of
  *   passedOver        a project policy that is not trusted, or null
  *   warnings          [{file, path, text}]
@@ -15,7 +17,8 @@
  *                       passage, why, reason, rule: {file, path, text}, locks: [name],
  *                       note, hint: {before, option, policy} or null}]
  * without:
- *   steps             [{kind, path, writable, mode, entries, rule: {file, path}}]
+ *   steps             [{kind, path, writable, mode, entries, rule: {file, path}}];
+ *                     with landlock: [{kind, path, access, writable, rule: {file, path}}]
  *   network           {mode, allowed: [{text, file, path}], denied: [...]}
  *   environment       {inside: [name], heldBack: [name]}
  *   limits            {name: number}
@@ -29,6 +32,7 @@
 #include "cli/hint.h"
 #include "cli/options.h"
 #include "cli/report.h"
+#include "host/examine.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -263,6 +267,8 @@ int command_explain(int argc, char **argv)
         return help_print("explain") ? STATUS_OK : STATUS_REFUSED;
     log_set_level(options.level);
 
+    if (options.automatic && !examine_namespaces_usable())
+        options.request.backend = BACKEND_LANDLOCK;
     bool prepared = session_prepare(&arena, &options.request, &session, &err);
     session_say(&session, &err);
     if (!prepared)

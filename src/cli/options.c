@@ -5,6 +5,7 @@
 #include "cli/options.h"
 
 #include "base/text.h"
+#include "host/degraded.h"
 #include "policy/problems.h"
 
 #include <string.h>
@@ -74,7 +75,6 @@ struct parser {
 };
 
 static const char *const backends[] = {"auto", "namespaces", "landlock", NULL};
-static const char *const degraded_tokens[] = {"late-names", NULL};
 
 static bool offered(const struct parser *parser, const struct option_word *word)
 {
@@ -210,13 +210,13 @@ static bool apply(struct parser *parser, const struct option_word *word, const c
     case ACTION_BACKEND:
         if (!one_of(backends, value))
             return refuse_value(parser, name, value, backends, err);
-        if (strcmp(value, "landlock") == 0)
-            add_unbuilt(options, "--backend landlock");
+        options->automatic = strcmp(value, "auto") == 0;
+        options->request.backend = strcmp(value, "landlock") == 0 ? BACKEND_LANDLOCK : BACKEND_NAMESPACES;
         return true;
     case ACTION_DEGRADED:
         if (!one_of(degraded_tokens, value))
             return refuse_value(parser, name, value, degraded_tokens, err);
-        options->late_names = true;
+        options->request.accepted |= degraded_bit(value);
         return true;
     case ACTION_UNBUILT:
         add_unbuilt(options, name);
@@ -313,7 +313,7 @@ bool options_parse(struct arena *arena, enum options_user user, int argc, char *
 {
     struct parser parser = {arena, user, options, argv + (argc > 0)};
 
-    *options = (struct options){.level = LOG_NORMAL, .request = {.environment = environ}};
+    *options = (struct options){.level = LOG_NORMAL, .automatic = true, .request = {.environment = environ}};
     while (*parser.next) {
         char *argument = *parser.next;
         bool is_option = argument[0] == '-' && argument[1] != '\0';
@@ -337,5 +337,5 @@ bool options_parse(struct arena *arena, enum options_user user, int argc, char *
 
 bool options_waive(const struct options *options, const struct refusal *refusal)
 {
-    return refusal->token && options->late_names && strcmp(refusal->token, "late-names") == 0;
+    return refusal->token && (options->request.accepted & degraded_bit(refusal->token));
 }

@@ -17,7 +17,7 @@ struct options {
     size_t addition_capacity;
 
     const char *shell_text; /* -c */
-    bool late_names;        /* --allow-degraded late-names */
+    bool automatic;         /* --backend auto: namespaces, or what else there is */
     bool json;              /* explain only */
     bool help;
     enum log_level level;

@@ -124,9 +124,14 @@ static bool landlock_grants(const struct plan *plan, struct slice path, bool wri
 
 /* A denial is held by the locks that would really stop it: a plan speaks of what
  * exists at start, a decision of every name. */
-static unsigned locks_on_denied_path(const struct plan *plan, const struct answer *answer)
+static unsigned locks_on_denied_path(const struct session *session, const struct answer *answer)
 {
+    const struct plan *plan = &session->plan;
     bool write = answer->question.operation == OPERATION_WRITE;
+
+    if (plan->backend == BACKEND_LANDLOCK)
+        return plan_grants(plan, session->tree, answer->real, write) ? 0 : LOCK_LANDLOCK;
+
     enum access access = plan_access_at(plan, answer->real);
     bool repeats = plan->use_landlock && (write || plan->landlock_reads);
     unsigned locks = 0;
@@ -144,9 +149,18 @@ static unsigned locks_on_denied_socket(const struct session *session, const stru
     const struct policy *policy = &session->policy;
     struct decision seen = decide_real_path(policy, OPERATION_READ, answer->real);
 
-    if (policy->seccomp.block_unix_sockets && policy->seccomp.enabled)
+    if ((policy->seccomp.block_unix_sockets && policy->seccomp.enabled) || session->plan.backend == BACKEND_LANDLOCK)
         return LOCK_SECCOMP;
     return seen.allowed && seen.backing == BACKING_HOST ? 0 : LOCK_MOUNT;
+}
+
+static unsigned locks_on_network(const struct session *session)
+{
+    const int landlock_abi_network = 4;
+
+    if (session->plan.backend == BACKEND_NAMESPACES)
+        return LOCK_NAMESPACE;
+    return session->facts.landlock_abi >= landlock_abi_network ? LOCK_SECCOMP | LOCK_LANDLOCK : LOCK_SECCOMP;
 }
 
 static void find_locks_on_denial(const struct session *session, struct answer *answer)
@@ -156,7 +170,7 @@ static void find_locks_on_denial(const struct session *session, struct answer *a
     switch (answer->question.operation) {
     case OPERATION_READ:
     case OPERATION_WRITE:
-        answer->locks = locks_on_denied_path(plan, answer);
+        answer->locks = locks_on_denied_path(session, answer);
         if (!answer->locks && !answer->note)
             answer->note = "not held by any lock yet: only names that exist when the run starts are";
         break;
@@ -168,7 +182,7 @@ static void find_locks_on_denial(const struct session *session, struct answer *a
         break;
     case OPERATION_CONNECT:
     case OPERATION_DNS:
-        answer->locks = plan->network == NETWORK_NONE ? LOCK_NAMESPACE : 0;
+        answer->locks = plan->network != NETWORK_NONE ? 0 : locks_on_network(session);
         break;
     case OPERATION_ENV:
         answer->locks = LOCK_ENVIRONMENT;
@@ -180,12 +194,13 @@ static void find_locks_on_denial(const struct session *session, struct answer *a
 static unsigned default_locks(const struct plan *plan, const struct answer *answer)
 {
     unsigned landlock = plan->use_landlock ? LOCK_LANDLOCK : 0;
+    unsigned mount = plan->backend == BACKEND_NAMESPACES ? LOCK_MOUNT : 0;
 
     switch (answer->question.operation) {
     case OPERATION_READ:
-        return LOCK_MOUNT | (plan->landlock_reads ? landlock : 0);
+        return mount | (plan->landlock_reads ? landlock : 0);
     case OPERATION_WRITE:
-        return LOCK_MOUNT | landlock;
+        return mount | landlock;
     case OPERATION_ENV:
         return LOCK_ENVIRONMENT;
     case OPERATION_CONNECT:
@@ -206,6 +221,20 @@ static bool is_about(const struct hold *hold, const struct decision *decision)
            strcmp(a->file, b->file) == 0 && strcmp(a->path, b->path) == 0;
 }
 
+/* Landlock alone refuses more than the policy: see plan/confine.c. */
+static void note_what_is_refused_all_the_same(const struct session *session, struct answer *answer)
+{
+    bool write = answer->question.operation == OPERATION_WRITE;
+
+    if (session->plan.backend != BACKEND_LANDLOCK || !answer->decision.allowed || answer->note ||
+        (!write && answer->question.operation != OPERATION_READ) ||
+        plan_grants(&session->plan, session->tree, answer->real, write))
+        return;
+    answer->note = write ? "but refused without namespaces: it lies beside something that must not be written, and "
+                           "only what exists as the run starts can be told apart"
+                         : "but refused without namespaces: something hidden lies below it or beside it";
+}
+
 static void find_locks(const struct session *session, struct answer *answer)
 {
     const struct plan *plan = &session->plan;
@@ -222,6 +251,7 @@ static void find_locks(const struct session *session, struct answer *answer)
         find_locks_on_denial(session, answer);
     else if (!answer->locks && !answer->note)
         answer->locks = default_locks(plan, answer);
+    note_what_is_refused_all_the_same(session, answer);
 }
 
 static struct slice canonical_host(struct arena *arena, const struct question *question)

@@ -68,7 +68,7 @@ static const char *network_name(enum network_mode mode)
     return "none";
 }
 
-static const char *network_meaning(enum network_mode mode)
+static const char *network_meaning(enum network_mode mode, enum backend backend)
 {
     switch (mode) {
     case NETWORK_FILTERED:
@@ -79,7 +79,7 @@ static const char *network_meaning(enum network_mode mode)
     case NETWORK_UNSET:
         break;
     }
-    return "its own loopback and nothing else";
+    return backend == BACKEND_LANDLOCK ? "not even a loopback" : "its own loopback and nothing else";
 }
 
 static struct slice variable_name(const char *setting)
@@ -116,7 +116,7 @@ static void append_network(const struct session *session, struct text *out)
     enum network_mode mode = policy_network_mode(policy);
     struct arena *arena = session->arena;
 
-    text_appendf(out, "network      %s: %s\n", network_name(mode), network_meaning(mode));
+    text_appendf(out, "network      %s: %s\n", network_name(mode), network_meaning(mode, session->plan.backend));
     for (size_t i = 0; i < policy->network.denied.count; i++)
         text_appendf(out, "             not %s  (%s)\n", escaped(arena, policy->network.denied.items[i].text),
                      origin_text(arena, &policy->network.denied.items[i].origin));
@@ -222,6 +222,8 @@ void report_plan(const struct options *options, const struct session *session, s
 
     text_appendf(out, "project      %s\n", escaped(arena, session->around.project));
     text_appendf(out, "starts in    %s\n", escaped(arena, plan->working_directory));
+    text_appendf(out, "backend      %s%s%s\n", backend_name(plan->backend), plan->weaker ? ": " : "",
+                 plan->weaker ? plan->weaker : "");
     text_append_string(out, "policy      ");
     for (size_t i = 0; i < session->source_count; i++)
         text_appendf(out, " %s", escaped(arena, slice_of(source_name(arena, &session->sources[i]))));
@@ -230,7 +232,8 @@ void report_plan(const struct options *options, const struct session *session, s
     append_environment(session, out);
     append_limits(plan, out);
     text_appendf(out, "filter       %s\n", plan->filter_enabled ? "on" : "off");
-    text_append_string(out, "\nfiles, in the order the jail makes them:\n");
+    text_append_string(out, plan->backend == BACKEND_LANDLOCK ? "\nfiles, as Landlock grants them:\n"
+                                                              : "\nfiles, in the order the jail makes them:\n");
     plan_print(plan, out);
     append_holds(options, session, out);
     append_objections(options, session, out);
@@ -293,6 +296,11 @@ void report_head_json(const struct options *options, const struct session *sessi
     append_member(out, "project", session->around.project);
     text_append_byte(out, ',');
     append_member(out, "workingDirectory", session->plan.working_directory);
+    text_appendf(out, ",\"backend\":\"%s\",\"weaker\":", backend_name(session->plan.backend));
+    if (session->plan.weaker)
+        text_append_json(out, slice_of(session->plan.weaker));
+    else
+        text_append_string(out, "null");
     text_append_string(out, ",\"policy\":[");
     for (size_t i = 0; i < session->source_count; i++) {
         text_append_string(out, i ? "," : "");

@@ -10,8 +10,9 @@
 #include "cli/report.h"
 #include "jail/jail.h"
 
-/* How many reasons there are not to start; each is said. */
-static size_t say_objections(const struct options *options, const struct session *session)
+/* How many reasons there are not to start; each is said. What was accepted is
+ * said once. */
+static size_t say_objections(const struct options *options, const struct session *session, bool again)
 {
     struct objection *objections;
     size_t count = report_objections(options, session, &objections);
@@ -22,7 +23,8 @@ static size_t say_objections(const struct options *options, const struct session
         const char *origin = origin_text(session->arena, &objections[i].origin);
         const char *token = objections[i].token;
         if (objections[i].waived) {
-            log_warning("%s (%s); accepted by --allow-degraded %s", what, origin, token);
+            if (!again)
+                log_warning("%s (%s); accepted by --allow-degraded %s", what, origin, token);
             continue;
         }
         standing++;
@@ -43,15 +45,42 @@ static void say_details(const struct session *session)
         log_detail("policy: %s", escaped(arena, slice_of(source_name(arena, &session->sources[i]))));
     log_detail("project: %s", escaped(arena, session->around.project));
     log_detail("starts in: %s", escaped(arena, session->plan.working_directory));
-    log_detail("%zu mounts, %zu variables; cloche explain, with the same options, lists them", session->plan.step_count,
+    bool landlock = session->plan.backend == BACKEND_LANDLOCK;
+    log_detail("%zu %s, %zu variables; cloche explain, with the same options, lists them",
+               landlock ? session->plan.grant_count : session->plan.step_count, landlock ? "grants" : "mounts",
                session->plan.environment_count);
+}
+
+/* One attempt with one backend. `again`: the second, because this system gives
+ * no usable namespaces, for the reason in `err`. */
+static enum jail_end attempt(struct arena *arena, const struct options *options, bool again, int *status,
+                             struct error *err)
+{
+    struct session session;
+    struct error why = *err;
+
+    bool prepared = session_prepare(arena, &options->request, &session, err);
+    if (!again || !prepared)
+        session_say(&session, err);
+    *err = why;
+    if (!prepared || say_objections(options, &session, again) > 0)
+        return JAIL_REFUSED;
+    say_details(&session);
+    if (!again && session.plan.network == NETWORK_HOST)
+        log_warning("the command uses the host's network, unfiltered (%s)",
+                    origin_text(arena, &session.policy.network.mode_origin));
+    if (session.plan.weaker)
+        log_warning("%sheld by Landlock alone: %s",
+                    again ? "no namespaces can be had here (cloche doctor tells why), so this run is " : "this run is ",
+                    session.plan.weaker);
+    err->text[0] = '\0';
+    return jail_run(&session.plan, options->request.command, status, err);
 }
 
 int command_run(int argc, char **argv)
 {
     struct arena arena ARENA_CLEANUP = {0};
     struct options options;
-    struct session session;
     struct error err;
 
     if (!options_parse(&arena, OPTIONS_FOR_RUN, argc, argv, &options, &err)) {
@@ -66,19 +95,16 @@ int command_run(int argc, char **argv)
         return STATUS_REFUSED;
     }
 
-    bool prepared = session_prepare(&arena, &options.request, &session, &err);
-    session_say(&session, &err);
-    if (!prepared || say_objections(&options, &session) > 0)
-        return STATUS_REFUSED;
-    say_details(&session);
-    if (session.plan.network == NETWORK_HOST)
-        log_warning("the command uses the host's network, unfiltered (%s)",
-                    origin_text(&arena, &session.policy.network.mode_origin));
-
-    int status;
-    if (!jail_run(&session.plan, options.request.command, &status, &err)) {
-        log_error("%s", err.text);
-        return STATUS_REFUSED;
+    int status = STATUS_REFUSED;
+    err.text[0] = '\0';
+    enum jail_end end = attempt(&arena, &options, false, &status, &err);
+    if (end == JAIL_NO_NAMESPACES && options.automatic) {
+        options.request.backend = BACKEND_LANDLOCK;
+        end = attempt(&arena, &options, true, &status, &err);
     }
-    return status;
+    if (end == JAIL_ENDED)
+        return status;
+    if (err.text[0])
+        log_error("%s", err.text);
+    return STATUS_REFUSED;
 }

@@ -233,7 +233,7 @@ static int run(struct arena *arena, const struct srt_options *options)
         return refuse(&session, &err);
     if (say_objections(&session))
         return SRT_STATUS_ERROR;
-    if (!jail_run(&session.plan, request.command, &status, &err)) {
+    if (jail_run(&session.plan, request.command, &status, &err) != JAIL_ENDED) {
         log_error("%s", err.text);
         return SRT_STATUS_ERROR;
     }

@@ -1,10 +1,12 @@
 /* Runs the subjects in the order in which they are printed and draws the
  * conclusion: which backend a run would use and what it could not hold. */
 #include "host/examine.h"
+#include "host/degraded.h"
 #include "host/subjects.h"
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct finding *examination_add(struct examination *examination, const char *id, const char *title,
                                 const char *needed_for, enum finding_weight weight)
@@ -70,27 +72,70 @@ static void add_shortfall(struct examination *examination, const char *token, co
             (struct shortfall){.token = token, .what = what, .why = why};
 }
 
-void examine_conclude(struct arena *arena, struct examination *examination)
+static const char *choose_backend(const struct examination *examination)
 {
+    const struct finding *landlock = examination_finding(examination, "landlock");
     bool possible = true;
+    bool namespaces = true;
 
-    examination->shortfall_count = 0;
     for (size_t i = 0; i < examination->finding_count; i++) {
         const struct finding *finding = &examination->findings[i];
-        if (finding->weight == WEIGHT_REQUIRED && finding->status == FINDING_MISSING)
-            possible = false;
+        if (finding->status != FINDING_MISSING)
+            continue;
+        possible = possible && finding->weight != WEIGHT_REQUIRED;
+        namespaces = namespaces && finding->weight != WEIGHT_NAMESPACES;
+    }
+    if (!possible)
+        return NULL;
+    if (namespaces)
+        return "namespaces";
+    return landlock && landlock->status != FINDING_MISSING ? "landlock" : NULL;
+}
+
+/* See plan/confine.c, which makes such a run. */
+static void add_shortfalls_of_landlock(struct examination *examination)
+{
+    const char *why = "there are no usable namespaces, and Landlock has no rights for it";
+    const int abi_truncate = 3;
+    const int abi_scopes = 6;
+    int abi = examination->facts.landlock_abi;
+
+    add_shortfall(examination, degraded_tokens[DEGRADED_PROTECTED_NAMES],
+                  "making anything beside a protected name (with the token it can be made, and these names can be "
+                  "written)",
+                  "there are no usable namespaces, and Landlock cannot refuse one name and allow those beside it");
+    add_shortfall(examination, NULL, "modes, times and attributes of files outside the writable paths", why);
+    add_shortfall(examination, NULL, "names and sizes of hidden files, and the host's processes, stay out of sight",
+                  why);
+    add_shortfall(examination, NULL,
+                  "private caches, loopback, unix sockets, terminals and shared memory: there are none",
+                  "there are no usable namespaces to keep them apart from the host's");
+    if (abi < abi_scopes)
+        add_shortfall(examination, NULL, "signals to other processes of the user", "Landlock is older than ABI 6");
+    if (abi < abi_truncate)
+        add_shortfall(examination, degraded_tokens[DEGRADED_TRUNCATE], "emptying files outside the writable paths",
+                      "Landlock is older than ABI 3");
+}
+
+void examine_conclude(struct arena *arena, struct examination *examination)
+{
+    examination->shortfall_count = 0;
+    examination->backend = choose_backend(examination);
+    for (size_t i = 0; i < examination->finding_count; i++) {
+        const struct finding *finding = &examination->findings[i];
         if (finding->weight == WEIGHT_DEFAULT && finding->status == FINDING_MISSING)
             add_shortfall(examination, NULL, arena_printf(arena, "%s: %s", finding->title, finding->needed_for),
                           finding->detail);
     }
+    if (examination->backend && strcmp(examination->backend, "landlock") == 0)
+        add_shortfalls_of_landlock(examination);
     /* True of every host until the doorman is there to hold them. */
-    add_shortfall(examination, "late-names",
+    add_shortfall(examination, degraded_tokens[DEGRADED_LATE_NAMES],
                   "protected names that do not exist yet or lie deeper than a writable root's top, and denyWrite of "
                   "paths that do not exist yet",
                   "the doorman, which would hold them, is not part of this version");
 
-    examination->backend = possible ? "namespaces" : NULL;
-    examination->verdict = !possible                          ? VERDICT_IMPOSSIBLE
+    examination->verdict = !examination->backend              ? VERDICT_IMPOSSIBLE
                            : examination->shortfall_count > 0 ? VERDICT_DEGRADED
                                                               : VERDICT_FULL;
 }

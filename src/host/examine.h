@@ -11,9 +11,10 @@ enum finding_status { FINDING_OK, FINDING_LIMITED, FINDING_MISSING };
 
 /* How much depends on it. */
 enum finding_weight {
-    WEIGHT_REQUIRED, /* no run without it */
-    WEIGHT_DEFAULT,  /* the default policy is not held in full without it */
-    WEIGHT_OPTIONAL  /* only policies that ask for it */
+    WEIGHT_REQUIRED,   /* no run without it */
+    WEIGHT_NAMESPACES, /* no run with the backend "namespaces" without it */
+    WEIGHT_DEFAULT,    /* the default policy is not held in full without it */
+    WEIGHT_OPTIONAL    /* only policies that ask for it */
 };
 
 struct finding {
@@ -36,7 +37,7 @@ struct shortfall {
     const char *why;
 };
 
-enum { SHORTFALLS_MAX = 8 };
+enum { SHORTFALLS_MAX = 16 };
 
 enum verdict { VERDICT_FULL = 0, VERDICT_DEGRADED = 1, VERDICT_IMPOSSIBLE = 2 };
 
@@ -51,7 +52,7 @@ struct examination {
     size_t landlock_lack_count;
 
     /* The conclusion. */
-    const char *backend; /* "namespaces", or NULL when no run is possible */
+    const char *backend; /* what --backend auto takes: "namespaces", "landlock", or NULL when no run is possible */
     struct shortfall shortfalls[SHORTFALLS_MAX];
     size_t shortfall_count;
     enum verdict verdict;
@@ -61,6 +62,9 @@ void examine_host(struct arena *arena, struct examination *examination);
 
 /* From the findings alone; examine_host ends with it. */
 void examine_conclude(struct arena *arena, struct examination *examination);
+
+/* Whether --backend auto would take namespaces; a matter of milliseconds. */
+bool examine_namespaces_usable(void);
 
 const char *finding_status_name(enum finding_status status);
 const struct finding *examination_finding(const struct examination *examination, const char *id);

@@ -125,7 +125,7 @@ static void examine_user_namespaces(struct arena *arena, struct examination *exa
 {
     struct probe_report report;
     struct finding *finding = examination_add(examination, "user-namespaces", "user namespaces",
-                                              "every run: the first lock is built in one", WEIGHT_REQUIRED);
+                                              "the first lock, which is built in one", WEIGHT_NAMESPACES);
 
     probe_run(probe_user_namespace, NULL, &report);
     if (probe_succeeded(&report))
@@ -153,9 +153,8 @@ static void examine_kinds(struct arena *arena, struct examination *examination)
 {
     struct probe_report report = {0};
     struct text lacking = text_in(arena);
-    struct finding *finding =
-        examination_add(examination, "namespaces", "namespaces of every kind",
-                        "every run: own mounts, processes, network, IPC, host name", WEIGHT_REQUIRED);
+    struct finding *finding = examination_add(examination, "namespaces", "namespaces of every kind",
+                                              "own mounts, processes, network, IPC, host name", WEIGHT_NAMESPACES);
 
     if (!examine_can_enter(examination, finding))
         return;
@@ -183,7 +182,7 @@ static void examine_proc(struct arena *arena, struct examination *examination)
 {
     struct probe_report report;
     struct finding *finding = examination_add(examination, "fresh-proc", "a fresh /proc",
-                                              "every run: only its own processes are to be seen", WEIGHT_REQUIRED);
+                                              "only its own processes are to be seen", WEIGHT_NAMESPACES);
 
     if (!examine_can_enter(examination, finding))
         return;
@@ -195,6 +194,21 @@ static void examine_proc(struct arena *arena, struct examination *examination)
         diagnose_fresh_proc(arena, report.errnum, &examination->settings, finding);
     else
         finding->detail = "mounted in a new pid namespace";
+}
+
+bool examine_namespaces_usable(void)
+{
+    struct probe_report report = {0};
+    const unsigned all = (1U << KIND_COUNT) - 1;
+
+    probe_run(probe_inside, NULL, &report);
+    if (!probe_succeeded(&report))
+        return false;
+    probe_run(probe_kinds, NULL, &report);
+    if (!probe_succeeded(&report) || report.found != all)
+        return false;
+    probe_run(probe_proc, NULL, &report);
+    return probe_succeeded(&report);
 }
 
 void examine_namespaces(struct arena *arena, struct examination *examination)

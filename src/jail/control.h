@@ -18,10 +18,11 @@ struct order {
 
 /* Pid 1 to supervisor. */
 enum report_kind {
-    REPORT_REFUSED,    /* could not be set up: `error` */
-    REPORT_NO_COMMAND, /* 126 or 127 in `value`, `error` */
-    REPORT_STOPPED,    /* the command was stopped by signal `value` */
-    REPORT_ENDED       /* wait status in `value` */
+    REPORT_REFUSED,       /* could not be set up: `error` */
+    REPORT_NO_NAMESPACES, /* because this system gives no usable ones */
+    REPORT_NO_COMMAND,    /* 126 or 127 in `value`, `error` */
+    REPORT_STOPPED,       /* the command was stopped by signal `value` */
+    REPORT_ENDED          /* wait status in `value` */
 };
 
 struct report {

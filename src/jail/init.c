@@ -6,17 +6,27 @@
  *
  * When the command ends, everything that is left is killed and reaped before the
  * status is reported. When the supervisor ends, so does this process, and the
- * kernel then kills the whole pid namespace. */
+ * kernel then kills the whole pid namespace.
+ *
+ * Without namespaces it is an ordinary process outside the command's Landlock
+ * domain, which keeps the command off it. It adopts what the command orphans,
+ * and outlives the supervisor for as long as it takes to end all of that. */
 #include "jail/init.h"
 
+#include "base/fd.h"
+#include "jail/confine.h"
 #include "jail/control.h"
 #include "jail/identity.h"
 #include "jail/jail.h"
 #include "jail/limits.h"
+#include "jail/mountfd.h"
 #include "jail/mounts.h"
+#include "jail/private_directory.h"
 #include "jail/spawn.h"
+#include "jail/sweep.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -24,8 +34,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static bool has_namespaces(const struct init *init)
+{
+    return init->target.plan->backend == BACKEND_NAMESPACES;
+}
+
 static _Noreturn void tell(const struct init *init, enum report_kind kind, int value, const char *text)
 {
+    if (init->made_private_directory)
+        private_directory_remove(init->target.plan->private_directory);
     report_send(init->control, kind, value, text);
     _exit(0);
 }
@@ -46,24 +63,63 @@ static bool take_identity(const struct init *init, struct error *err)
     return true;
 }
 
-static bool set_up(struct init *init, struct error *err)
+/* Told apart from other failures, because another backend may do. */
+static bool can_mount(void)
+{
+    struct mount_attr private = {.propagation = MS_PRIVATE};
+    FD_CLEANUP int tmpfs = -1;
+    FD_CLEANUP int proc = -1;
+    struct error ignored;
+
+    return mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &private, sizeof private) == 0 &&
+           mountfd_new_tmpfs(0755, &tmpfs, &ignored) && mountfd_new("proc", NULL, 0, MOUNT_SAFE, &proc, &ignored);
+}
+
+static bool set_up_namespaces(struct init *init, struct error *err)
 {
     const struct plan *plan = init->target.plan;
 
+    if (!take_identity(init, err) || (plan->network != NETWORK_HOST && !loopback_up(err)))
+        tell(init, REPORT_NO_NAMESPACES, 0, err->text);
+    if (limits_make_room(mounts_descriptors(plan), &init->target.open_files, err) && mounts_apply(plan, err))
+        return true;
+    tell(init, can_mount() ? REPORT_REFUSED : REPORT_NO_NAMESPACES, 0, err->text);
+}
+
+static bool set_up_confined(struct init *init, struct error *err)
+{
+    const struct plan *plan = init->target.plan;
+    const size_t descriptors = 32;
+
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+        return error_set_errno(err, errno, "cannot become the parent of orphans");
+    if (!confine_signals(init->supervisor, &init->scoped, err) ||
+        !limits_make_room(descriptors, &init->target.open_files, err))
+        return false;
+    if (!plan->private_directory)
+        return true;
+    init->made_private_directory = private_directory_make(plan->private_directory, err);
+    return init->made_private_directory;
+}
+
+static bool set_up(struct init *init, struct error *err)
+{
     if (!close_all_but(init->control))
         return error_set_errno(err, errno, "cannot close descriptors");
     init->target.umask = umask(0);
-    return take_identity(init, err) && (plan->network == NETWORK_HOST || loopback_up(err)) &&
-           limits_make_room(mounts_descriptors(plan), &init->target.open_files, err) && mounts_apply(plan, err);
+    return has_namespaces(init) ? set_up_namespaces(init, err) : set_up_confined(init, err);
 }
 
-static bool watch_children(int *signals, struct error *err)
+static bool watch_children(const struct init *init, int *signals, struct error *err)
 {
     sigset_t children;
+    sigset_t blocked;
 
     sigemptyset(&children);
     sigaddset(&children, SIGCHLD);
-    sigprocmask(SIG_SETMASK, &children, NULL);
+    /* Nothing but pid 1 of a namespace is safe from what the terminal sends. */
+    sigfillset(&blocked);
+    sigprocmask(SIG_SETMASK, has_namespaces(init) ? &children : &blocked, NULL);
     *signals = signalfd(-1, &children, SFD_CLOEXEC);
     if (*signals < 0)
         return error_set_errno(err, errno, "cannot watch for the end of the command");
@@ -90,6 +146,28 @@ static bool reap(const struct init *init, pid_t command, int *ended)
     }
 }
 
+static void end_the_rest(const struct init *init)
+{
+    if (!has_namespaces(init) && !init->scoped) {
+        sweep_descendants();
+        return;
+    }
+    kill(-1, SIGKILL);
+    while (waitpid(-1, NULL, __WALL) > 0 || errno == EINTR)
+        ;
+}
+
+/* The supervisor is gone, or wants us gone. */
+static _Noreturn void leave(const struct init *init)
+{
+    if (!has_namespaces(init)) {
+        end_the_rest(init);
+        if (init->made_private_directory)
+            private_directory_remove(init->target.plan->private_directory);
+    }
+    _exit(0);
+}
+
 static void wait_for(const struct init *init, pid_t command, int signals, int *ended)
 {
     struct pollfd polled[] = {{.fd = init->control, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
@@ -107,18 +185,11 @@ static void wait_for(const struct init *init, pid_t command, int signals, int *e
         if (polled[0].revents) {
             struct order order;
             if (!order_receive(init->control, &order))
-                _exit(0);
+                leave(init);
             if (order.kind == ORDER_SIGNAL)
                 kill(command, order.value);
         }
     }
-}
-
-static void end_the_rest(void)
-{
-    kill(-1, SIGKILL);
-    while (waitpid(-1, NULL, __WALL) > 0 || errno == EINTR)
-        ;
 }
 
 _Noreturn void init_main(struct init *init)
@@ -129,8 +200,9 @@ _Noreturn void init_main(struct init *init)
     int signals;
     int ended = 0;
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    if (!set_up(init, &error) || !close_all_but(init->control) || !watch_children(&signals, &error) ||
+    if (has_namespaces(init))
+        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (!set_up(init, &error) || !close_all_but(init->control) || !watch_children(init, &signals, &error) ||
         !target_start(target, &command, &error))
         tell(init, REPORT_REFUSED, 0, error.text);
     if (target->status == JAIL_STATUS_NOT_EXECUTABLE || target->status == JAIL_STATUS_NOT_FOUND)
@@ -138,7 +210,10 @@ _Noreturn void init_main(struct init *init)
     if (target->status != 0)
         tell(init, REPORT_REFUSED, 0, target->error.text);
 
+    /* What is sent to cloche's process group is not for us. */
+    if (!has_namespaces(init))
+        setpgid(0, 0);
     wait_for(init, command, signals, &ended);
-    end_the_rest();
+    end_the_rest(init);
     tell(init, REPORT_ENDED, ended, "");
 }

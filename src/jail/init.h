@@ -9,6 +9,11 @@ struct init {
     int control; /* the socket to the supervisor */
     uid_t user;
     gid_t group;
+
+    /* The Landlock-only backend. */
+    pid_t supervisor;
+    bool scoped; /* signals of ours reach nobody but the run */
+    bool made_private_directory;
 };
 
 /* Sets the sandbox up, runs the command in it and reports. Never returns. */

@@ -6,13 +6,16 @@
 #include "base/log.h"
 #include "jail/identity.h"
 #include "jail/init.h"
+#include "jail/private_directory.h"
 #include "jail/spawn.h"
 #include "jail/supervise.h"
+#include "jail/sweep.h"
 #include "jail/terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -64,8 +67,8 @@ static int status_of(int wait_status)
     return WEXITSTATUS(wait_status);
 }
 
-static bool conclude(const struct plan *plan, bool reported, bool timed_out, const struct report *report, int *status,
-                     struct error *err)
+static enum jail_end conclude(const struct plan *plan, bool reported, bool timed_out, const struct report *report,
+                              int *status, struct error *err)
 {
     if (!reported) {
         *status = JAIL_STATUS_SIGNAL + SIGKILL;
@@ -74,19 +77,19 @@ static bool conclude(const struct plan *plan, bool reported, bool timed_out, con
                       (unsigned long long)plan->wall_seconds);
         else
             log_error("the sandbox was killed from outside, and the command with it");
-        return true;
+        return JAIL_ENDED;
     }
     switch (report->kind) {
     case REPORT_NO_COMMAND:
         log_error("%s", report->error.text);
         *status = report->value;
-        return true;
+        return JAIL_ENDED;
     case REPORT_ENDED:
         *status = status_of(report->value);
-        return true;
+        return JAIL_ENDED;
     default:
         *err = report->error;
-        return false;
+        return report->kind == REPORT_NO_NAMESPACES ? JAIL_NO_NAMESPACES : JAIL_REFUSED;
     }
 }
 
@@ -96,58 +99,93 @@ struct signals {
     struct sigaction child_action;
 };
 
-static bool start(const struct plan *plan, char *const *argv, const struct signals *before, int control[2],
-                  pid_t *child, struct error *err)
+/* JAIL_ENDED: not yet, but it was started. */
+static enum jail_end start_in_namespaces(struct init *init, int control[2], pid_t *child, struct error *err)
 {
-    struct init init = {
-        .target = {.plan = plan, .argv = argv, .signal_mask = before->mask, .child_action = before->child_action},
-        .control = control[1],
-        .user = geteuid(),
-        .group = getegid(),
-    };
-
-    if (!spawn_namespaces(plan->network == NETWORK_NONE, child, err))
-        return false;
+    if (!spawn_namespaces(init->target.plan->network == NETWORK_NONE, child, err))
+        return spawn_is_forbidden(errno) ? JAIL_NO_NAMESPACES : JAIL_REFUSED;
     if (*child == 0)
-        init_main(&init);
+        init_main(init);
     fd_close(&control[1]);
-    if (!identity_is_mapped_by_parent(init.user))
-        return true;
+    if (!identity_is_mapped_by_parent(init->user))
+        return JAIL_ENDED;
     if (!identity_map_child(*child, err)) {
         kill(*child, SIGKILL);
         wait_for_end(*child);
-        return false;
+        return JAIL_NO_NAMESPACES;
     }
     order_send(control[0], ORDER_MAPPED, 0);
-    return true;
+    return JAIL_ENDED;
 }
 
-static bool run(const struct plan *plan, char *const *argv, const struct signals *before, int signals, int *status,
-                struct error *err)
+/* Should init be killed, what it leaves behind becomes ours. */
+static enum jail_end start_confined(struct init *init, int control[2], pid_t *child, struct error *err)
 {
+    char *private_directory = init->target.plan->private_directory;
+
+    if (private_directory && !private_directory_name(private_directory, err))
+        return JAIL_REFUSED;
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
+        error_set_errno(err, errno, "cannot become the parent of orphans");
+        return JAIL_REFUSED;
+    }
+    init->supervisor = getpid();
+    *child = fork();
+    if (*child < 0) {
+        error_set_errno(err, errno, "cannot make a process");
+        return JAIL_REFUSED;
+    }
+    if (*child == 0)
+        init_main(init);
+    fd_close(&control[1]);
+    return JAIL_ENDED;
+}
+
+/* What init, killed, could not do any more. */
+static void clean_up_confined(const struct plan *plan)
+{
+    sweep_descendants();
+    if (plan->private_directory)
+        private_directory_remove(plan->private_directory);
+}
+
+static enum jail_end run(const struct plan *plan, char *const *argv, const struct signals *before, int signals,
+                         int *status, struct error *err)
+{
+    bool namespaces = plan->backend == BACKEND_NAMESPACES;
     int control[2];
     struct supervised supervised = {.plan = plan, .signals = signals};
     struct terminal terminal;
     struct report report;
     bool timed_out;
 
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
-        return error_set_errno(err, errno, "cannot make a socket");
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0) {
+        error_set_errno(err, errno, "cannot make a socket");
+        return JAIL_REFUSED;
+    }
     terminal_save(&terminal);
-    bool started = start(plan, argv, before, control, &supervised.init, err);
-    if (started) {
+    struct init init = {
+        .target = {.plan = plan, .argv = argv, .signal_mask = before->mask, .child_action = before->child_action},
+        .control = control[1],
+        .user = geteuid(),
+        .group = getegid(),
+    };
+    enum jail_end end = (namespaces ? start_in_namespaces : start_confined)(&init, control, &supervised.init, err);
+    if (end == JAIL_ENDED) {
         supervised.control = control[0];
         bool reported = supervise(&supervised, &report, &timed_out);
-        started = conclude(plan, reported, timed_out, &report, status, err);
+        end = conclude(plan, reported, timed_out, &report, status, err);
         wait_for_end(supervised.init);
-        terminal_restore(&terminal, started && *status > JAIL_STATUS_SIGNAL);
+        if (!namespaces && !reported)
+            clean_up_confined(plan);
+        terminal_restore(&terminal, end == JAIL_ENDED && *status > JAIL_STATUS_SIGNAL);
     }
     fd_close(&control[0]);
     fd_close(&control[1]);
-    return started;
+    return end;
 }
 
-bool jail_run(const struct plan *plan, char *const *argv, int *status, struct error *err)
+enum jail_end jail_run(const struct plan *plan, char *const *argv, int *status, struct error *err)
 {
     FD_CLEANUP int signals = -1;
     const struct sigaction by_default = {.sa_handler = SIG_DFL};
@@ -155,16 +193,19 @@ bool jail_run(const struct plan *plan, char *const *argv, int *status, struct er
     sigset_t passed_on;
 
     if (!can_be_carried_out(plan, err) || !check_standard_descriptors(err))
-        return false;
+        return JAIL_REFUSED;
     supervise_signals(&passed_on);
     /* Were SIGCHLD ignored, children would be reaped behind our back. */
     if (sigprocmask(SIG_BLOCK, &passed_on, &before.mask) < 0 ||
-        sigaction(SIGCHLD, &by_default, &before.child_action) < 0)
-        return error_set_errno(err, errno, "cannot prepare for signals");
+        sigaction(SIGCHLD, &by_default, &before.child_action) < 0) {
+        error_set_errno(err, errno, "cannot prepare for signals");
+        return JAIL_REFUSED;
+    }
     signals = signalfd(-1, &passed_on, SFD_CLOEXEC);
-    bool done = signals < 0 ? error_set_errno(err, errno, "cannot watch for signals")
-                            : run(plan, argv, &before, signals, status, err);
+    if (signals < 0)
+        error_set_errno(err, errno, "cannot watch for signals");
+    enum jail_end end = signals < 0 ? JAIL_REFUSED : run(plan, argv, &before, signals, status, err);
     sigaction(SIGCHLD, &before.child_action, NULL);
     sigprocmask(SIG_SETMASK, &before.mask, NULL);
-    return done;
+    return end;
 }

@@ -1,6 +1,6 @@
-/* Carries a plan out: starts the command in namespaces of its own, with the
- * plan's mounts, no capabilities, a system-call filter and limits, and waits
- * for it. */
+/* Carries a plan out: starts the command in namespaces of its own with the
+ * plan's mounts, or under the plan's Landlock rules alone, with no capabilities,
+ * a system-call filter and limits, and waits for it. */
 #ifndef CLOCHE_JAIL_JAIL_H
 #define CLOCHE_JAIL_JAIL_H
 
@@ -13,15 +13,22 @@ enum {
     JAIL_STATUS_SIGNAL = 128 /* plus the signal's number */
 };
 
+enum jail_end {
+    JAIL_ENDED,        /* the command ran, or there was none to run */
+    JAIL_REFUSED,      /* nothing was started */
+    JAIL_NO_NAMESPACES /* nothing was started, because this system gives no usable namespaces: the other backend may do
+                        */
+};
+
 /* Runs `argv` (NULL at the end) and waits until it and everything it left
  * behind are gone.
  *
- * True: `*status` is the command's own, 128+n if signal n killed it, 126 or 127
- * if there was no command to run (the reason was said on stderr). False: nothing
- * was started, and `err` says why; the caller exits with 125.
+ * JAIL_ENDED: `*status` is the command's own, 128+n if signal n killed it, 126 or 127
+ * if there was no command to run (the reason was said on stderr). Else
+ * `err` says why nothing was started, and the caller exits with 125.
  *
  * Uses the process's signal mask while it waits: a signal sent to this process
  * reaches the command instead. Single-threaded callers only. */
-bool jail_run(const struct plan *plan, char *const *argv, int *status, struct error *err);
+enum jail_end jail_run(const struct plan *plan, char *const *argv, int *status, struct error *err);
 
 #endif

@@ -46,7 +46,7 @@ bool mountfd_place(struct slice path, int *fd, struct error *err)
     *fd = (int)syscall(SYS_openat2, AT_FDCWD, name, &how, sizeof how);
     if (*fd < 0) {
         int errnum = errno;
-        return error_set(err, "cannot open %s for mounting: %s%s", name, strerror(errnum), explain_place(errnum));
+        return error_set(err, "cannot open %s: %s%s", name, strerror(errnum), explain_place(errnum));
     }
     return true;
 }

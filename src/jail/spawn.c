@@ -31,6 +31,12 @@ static const char *explain(int errnum)
     }
 }
 
+bool spawn_is_forbidden(int errnum)
+{
+    return errnum == EPERM || errnum == EACCES || errnum == ENOSPC || errnum == EUSERS || errnum == ENOSYS ||
+           errnum == EINVAL;
+}
+
 bool spawn_namespaces(bool own_network, pid_t *child, struct error *err)
 {
     struct clone_args args = {
@@ -42,8 +48,10 @@ bool spawn_namespaces(bool own_network, pid_t *child, struct error *err)
 
     if (result < 0) {
         int errnum = errno;
-        return error_set(err, "cannot make the sandbox's namespaces: %s.%s `cloche doctor` tells what is missing",
-                         strerror(errnum), explain(errnum));
+        error_set(err, "cannot make the sandbox's namespaces: %s.%s `cloche doctor` tells what is missing",
+                  strerror(errnum), explain(errnum));
+        errno = errnum;
+        return false;
     }
     *child = (pid_t)result;
     return true;

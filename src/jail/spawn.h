@@ -7,8 +7,13 @@
 #include <sys/types.h>
 
 /* As fork: 0 in the child, which is pid 1 in user, mount, pid, ipc, uts and
- * cgroup namespaces of its own, and a network namespace if `own_network`. */
+ * cgroup namespaces of its own, and a network namespace if `own_network`. Leaves
+ * errno as the kernel set it. */
 bool spawn_namespaces(bool own_network, pid_t *child, struct error *err);
+
+/* Did the kernel, by this errno, refuse the namespaces as such? It may lack a
+ * kind of them, or forbid them, or its limits do. */
+bool spawn_is_forbidden(int errnum);
 
 /* In the child. */
 bool loopback_up(struct error *err);

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -67,6 +68,16 @@ static int patience(int64_t deadline)
     return left <= 0 ? 0 : left > day ? (int)day : (int)left;
 }
 
+/* The end of pid 1 is the end of its namespace. Without one, init has to live to
+ * end the others: it takes our silence for our end. */
+static void end_now(const struct supervised *run)
+{
+    if (run->plan->backend == BACKEND_LANDLOCK)
+        shutdown(run->control, SHUT_RDWR);
+    else
+        kill(run->init, SIGKILL);
+}
+
 bool supervise(const struct supervised *run, struct report *report, bool *timed_out)
 {
     struct pollfd polled[] = {{.fd = run->control, .events = POLLIN}, {.fd = run->signals, .events = POLLIN}};
@@ -83,7 +94,7 @@ bool supervise(const struct supervised *run, struct report *report, bool *timed_
             continue;
         if (deadline && milliseconds_now() >= deadline) {
             *timed_out = true;
-            kill(run->init, SIGKILL);
+            end_now(run);
             return false;
         }
         if (polled[1].revents)

@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "jail/capabilities.h"
+#include "jail/confine.h"
 #include "jail/filter.h"
 #include "jail/jail.h"
 #include "jail/landlock.h"
@@ -154,7 +155,10 @@ static bool give_up_privileges(const struct target *target, struct error *err)
     const struct plan *plan = target->plan;
 
     return limits_apply(plan, &target->open_files, err) && capabilities_drop(err) &&
-           enter_directory(plan->working_directory, err) && landlock_apply(plan, err) && filter_apply(plan, err);
+           enter_directory(plan->working_directory, err) &&
+           (plan->backend == BACKEND_LANDLOCK ? confine_files(plan, err) && confine_calls(plan, err)
+                                              : landlock_apply(plan, err)) &&
+           filter_apply(plan, err);
 }
 
 static _Noreturn void become(struct target *target)

@@ -49,6 +49,7 @@ void plan_environment(struct plan *plan)
         /* No "=" or an empty name: nothing a program could read by name. */
         if (name.len == text.len || name.len == 0 || is_set_by_policy(policy, name) ||
             slice_is(name, "SANDBOX_RUNTIME") || !decide_env(policy, name).allowed ||
+            (plan->private_directory && slice_is(name, "TMPDIR")) ||
             is_useless_tmpdir(plan, name, slice_from(text, name.len + 1)))
             continue;
         put(plan, &capacity, *variable);
@@ -62,6 +63,10 @@ void plan_environment(struct plan *plan)
             put(plan, &capacity,
                 arena_printf(plan->arena, "%.*s=%.*s", (int)setting->name.len, setting->name.ptr,
                              (int)setting->value.len, setting->value.ptr));
+    }
+    if (plan->private_directory && !is_set_by_policy(policy, SLICE("TMPDIR"))) {
+        put(plan, &capacity, arena_printf(plan->arena, "TMPDIR=%s", plan->private_directory));
+        plan->private_directory = plan->environment[plan->environment_count - 1] + sizeof "TMPDIR=" - 1;
     }
     put(plan, &capacity, "SANDBOX_RUNTIME=1");
 }

@@ -21,7 +21,7 @@ static void add_hold(struct plan *plan, const struct path_rule *rule, unsigned l
                                                     .idle = rule->pattern.literal && rule->node == NODE_ABSENT};
 }
 
-static void add_refusal(struct plan *plan, struct origin origin, const char *token, const char *what)
+void plan_refuse(struct plan *plan, struct origin origin, const char *token, const char *what)
 {
     plan->refusals = arena_grow(plan->arena, plan->refusals, plan->refusal_count, plan->refusal_count + 1,
                                 &plan->refusal_capacity, sizeof *plan->refusals);
@@ -51,23 +51,29 @@ static bool writable_overlaps(const struct plan *plan, struct slice directory)
     return false;
 }
 
+/* The first lock on files. */
+static unsigned first_lock(const struct plan *plan)
+{
+    return plan->backend == BACKEND_LANDLOCK ? LOCK_LANDLOCK : LOCK_MOUNT;
+}
+
 static void judge_pattern(struct plan *plan, const struct path_rule *rule)
 {
     const char *name = escaped(plan->arena, rule->text);
 
     if (rule_is_grant(rule)) {
-        add_refusal(plan, rule->origin, NULL,
+        plan_refuse(plan, rule->origin, NULL,
                     arena_printf(plan->arena,
                                  "%s grants by a pattern, which is not enforced yet: name the paths or the directory",
                                  name));
         return;
     }
     if (rule->list == LIST_DENY_WRITE && !writable_overlaps(plan, rule->real)) {
-        add_hold(plan, rule, LOCK_MOUNT, "nothing is writable there");
+        add_hold(plan, rule, first_lock(plan), "nothing is writable there");
         return;
     }
     if (!pattern_is_at_top(plan->policy, rule)) {
-        add_refusal(plan, rule->origin, NULL,
+        plan_refuse(plan, rule->origin, NULL,
                     arena_printf(plan->arena,
                                  "%s is a pattern over a whole tree, which is not enforced yet: name the paths, or use "
                                  "a pattern on entries of the project's top directory or $HOME",
@@ -75,10 +81,10 @@ static void judge_pattern(struct plan *plan, const struct path_rule *rule)
         return;
     }
     if (rule->at_start || plan->policy->around.personality == PERSONALITY_SRT) {
-        add_hold(plan, rule, LOCK_MOUNT, "the entries that exist when the run starts");
+        add_hold(plan, rule, first_lock(plan), "the entries that exist when the run starts");
         return;
     }
-    add_refusal(plan, rule->origin, "late-names",
+    plan_refuse(plan, rule->origin, "late-names",
                 arena_printf(plan->arena,
                              "%s also speaks of files made during the run, which is not enforced yet (with atStart: "
                              "true it means the entries that exist at start)",
@@ -90,11 +96,11 @@ static void judge_absent(struct plan *plan, const struct tree *tree, const struc
     if (rule->list == LIST_DENY_READ) {
         add_hold(plan, rule, 0, "nothing is there now; hidden when it exists as a run starts");
     } else if (!can_come_into_being(plan, tree, rule->real)) {
-        add_hold(plan, rule, LOCK_MOUNT, "nothing is there, and nothing can be made there");
+        add_hold(plan, rule, first_lock(plan), "nothing is there, and nothing can be made there");
     } else if (rule->derived) {
         add_hold(plan, rule, 0, "nothing is there now; names made during the run are not held yet");
     } else {
-        add_refusal(plan, rule->origin, "late-names",
+        plan_refuse(plan, rule->origin, "late-names",
                     arena_printf(plan->arena,
                                  "%s does not exist, and refusing to let the command make it is not enforced yet: "
                                  "create it first",
@@ -104,6 +110,8 @@ static void judge_absent(struct plan *plan, const struct tree *tree, const struc
 
 static unsigned locks_of(const struct plan *plan, const struct path_rule *rule)
 {
+    if (plan->backend == BACKEND_LANDLOCK)
+        return LOCK_LANDLOCK;
     bool landlock = plan->use_landlock &&
                     (rule->list == LIST_ALLOW_WRITE || (rule->list == LIST_RULES && rule->access == ACCESS_WRITE) ||
                      (rule_is_grant(rule) && plan->landlock_reads));
@@ -132,7 +140,7 @@ void plan_holds(struct plan *plan, const struct tree *tree)
     if (plan->network == NETWORK_FILTERED) {
         struct origin origin =
             policy->network.allowed.count ? policy->network.allowed.items[0].origin : policy->network.mode_origin;
-        add_refusal(plan, origin, NULL,
+        plan_refuse(plan, origin, NULL,
                     "network.mode filtered (reaching named hosts only) is not enforced yet: use \"none\" or \"host\"");
     }
 }

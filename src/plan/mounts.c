@@ -19,6 +19,7 @@
  * disagree with it; tests/property tries to prove that wrong. */
 #include "base/map.h"
 #include "base/path.h"
+#include "host/degraded.h"
 #include "plan/internal.h"
 #include "policy/protect.h"
 #include "policy/resolve.h"
@@ -138,6 +139,8 @@ static void collect_boundaries(struct builder *builder)
         if (!rule->dropped && (rule->pattern.literal || rule->widened))
             add_boundary(builder, rule->real, rule->node);
     }
+    if (policy->around.backend == BACKEND_LANDLOCK && (policy->around.accepted & 1U << DEGRADED_PROTECTED_NAMES))
+        return; /* given up, so that something can be made beside them */
     for (size_t i = 0; i < policy->paths.count; i++) {
         const struct path_rule *rule = &policy->paths.items[i];
         if (is_writable_root(policy, rule))
@@ -365,8 +368,10 @@ static void add_special(struct builder *builder)
     const struct region *root = region_at(builder, SLICE("/"));
     struct step *devices;
 
-    add_step(builder, STEP_PROC, SLICE("/proc"), (struct origin){"built-in", "own /proc"});
-    devices = add_step(builder, STEP_DEVICES, SLICE("/dev"), (struct origin){"built-in", "own /dev"});
+    bool own = builder->policy->around.backend == BACKEND_NAMESPACES;
+    add_step(builder, STEP_PROC, SLICE("/proc"), (struct origin){"built-in", own ? "own /proc" : "the host's /proc"});
+    devices = add_step(builder, STEP_DEVICES, SLICE("/dev"),
+                       (struct origin){"built-in", own ? "own /dev" : "the host's /dev"});
     devices->mode = 0755;
     for (size_t i = 0; i < builder->policy->filesystem.devices.count; i++)
         add_entry(builder, devices, ENTRY_DEVICE, builder->policy->filesystem.devices.items[i].text, (struct slice){0});

@@ -80,13 +80,17 @@ bool plan_make(struct arena *arena, const struct policy *policy, const struct fa
 {
     *plan = (struct plan){.arena = arena,
                           .policy = policy,
+                          .backend = policy->around.backend,
                           .network = policy_network_mode(policy),
                           .filter_enabled = policy->seccomp.enabled,
                           .nested_user_namespaces = policy->seccomp.allow_nested_user_namespaces,
                           .working_directory = working_directory};
     if (!plan_mounts(plan, tree, err))
         return false;
-    plan_landlock(plan, facts);
+    if (plan->backend == BACKEND_LANDLOCK)
+        plan_confine(plan, tree, facts);
+    else
+        plan_landlock(plan, facts);
     plan_environment(plan);
     plan_limits(plan);
     plan_holds(plan, tree);

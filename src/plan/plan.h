@@ -73,6 +73,28 @@ struct landlock_rule {
     bool write; /* else read and execute only */
 };
 
+/* The Landlock-only backend. Its rules can only add, and speak of a path and all
+ * below it; so what lies beside something withheld is granted entry by entry. */
+enum grant_kind {
+    GRANT_READ,  /* files read and executed, directories listed */
+    GRANT_LIST,  /* directories listed */
+    GRANT_WRITE, /* files changed, entries made, moved and removed */
+    GRANT_DEVICE /* a device file read, written and controlled */
+};
+
+struct grant {
+    enum grant_kind kind;
+    struct slice path;
+    bool entries; /* to each entry the directory has at start and no `withheld` names; not to the directory itself */
+    struct origin origin;
+};
+
+/* Never granted as an entry of the directory it lies in. */
+struct withheld {
+    struct slice path;
+    bool write; /* only writing is withheld */
+};
+
 struct rlimit_setting {
     int resource;
     uint64_t value;
@@ -83,9 +105,20 @@ struct plan {
     struct arena *arena;
     const struct policy *policy;
 
-    struct step *steps;
+    enum backend backend;
+
+    struct step *steps; /* with the Landlock-only backend: what each path is to be, but nothing is mounted */
     size_t step_count;
     struct map by_path; /* path of a step -> the step */
+
+    struct grant *grants; /* the Landlock-only backend */
+    size_t grant_count;
+    size_t grant_capacity;
+    struct withheld *withheld;
+    size_t withheld_count;
+    size_t withheld_capacity;
+    char *private_directory; /* where TMPDIR leads; its last X's are replaced when it is made; NULL: none */
+    const char *weaker;      /* one clause: how this run differs from one in namespaces; NULL: it does not */
 
     struct landlock_rule *landlock;
     size_t landlock_count;
@@ -128,5 +161,10 @@ const char *step_kind_name(enum step_kind kind);
  * covers it. Where decide() allows less than this, no lock holds the refusal
  * yet, and explain says so. */
 enum access plan_access_at(const struct plan *plan, struct slice path);
+
+/* The Landlock-only backend: do its rules give a path this? */
+bool plan_grants(const struct plan *plan, const struct tree *tree, struct slice path, bool write);
+
+const char *backend_name(enum backend backend);
 
 #endif

@@ -73,20 +73,62 @@ static const char *access_word(const struct step *step)
     return "read-only";
 }
 
+const char *backend_name(enum backend backend)
+{
+    return backend == BACKEND_LANDLOCK ? "landlock" : "namespaces";
+}
+
+static const char *grant_name(enum grant_kind kind)
+{
+    switch (kind) {
+    case GRANT_READ:
+        return "read";
+    case GRANT_LIST:
+        return "list";
+    case GRANT_WRITE:
+        return "write";
+    case GRANT_DEVICE:
+        return "use the device";
+    }
+    return "unknown";
+}
+
+static void print_line(const char *kind, const char *access, struct slice path, const struct origin *origin,
+                       struct text *out)
+{
+    char head[64];
+
+    snprintf(head, sizeof head, "%-15s %-26s ", kind, access);
+    text_append_string(out, head);
+    text_append_escaped(out, path);
+    text_append_string(out, "  (");
+    text_append_escaped(out, slice_of(origin->file ? origin->file : "built-in"));
+    text_append_string(out, ": ");
+    text_append_escaped(out, slice_of(origin->path ? origin->path : "default"));
+    text_append_string(out, ")\n");
+}
+
+static void print_grants(const struct plan *plan, struct text *out)
+{
+    for (size_t i = 0; i < plan->grant_count; i++) {
+        const struct grant *grant = &plan->grants[i];
+        print_line(grant_name(grant->kind), grant->entries ? "each entry there is now of" : "", grant->path,
+                   &grant->origin, out);
+    }
+    if (plan->private_directory)
+        print_line("write", "made for this run", slice_of(plan->private_directory),
+                   &(struct origin){"built-in", "filesystem.tmp"}, out);
+}
+
 void plan_print(const struct plan *plan, struct text *out)
 {
+    if (plan->backend == BACKEND_LANDLOCK) {
+        print_grants(plan, out);
+        return;
+    }
     for (size_t i = 0; i < plan->step_count; i++) {
         const struct step *step = &plan->steps[i];
-        char head[64];
-
-        snprintf(head, sizeof head, "%-15s %-26s ", step_kind_name(step->kind), access_word(step));
-        text_append_string(out, head);
-        text_append_escaped(out, step->path);
-        text_append_string(out, "  (");
-        text_append_escaped(out, slice_of(step->origin.file ? step->origin.file : "built-in"));
-        text_append_string(out, ": ");
-        text_append_escaped(out, slice_of(step->origin.path ? step->origin.path : "default"));
-        text_append_string(out, ")\n");
+        print_line(step_kind_name(step->kind), access_word(step), step->path, &step->origin, out);
     }
 }
 
@@ -101,6 +143,15 @@ static void print_entry(const struct entry *entry, struct text *out)
     text_append_byte(out, '}');
 }
 
+static void print_rule(const struct origin *origin, struct text *out)
+{
+    text_append_string(out, "\"rule\":{\"file\":");
+    text_append_json(out, slice_of(origin->file ? origin->file : "built-in"));
+    text_append_string(out, ",\"path\":");
+    text_append_json(out, slice_of(origin->path ? origin->path : ""));
+    text_append_string(out, "}}");
+}
+
 static void print_step(const struct step *step, struct text *out)
 {
     text_appendf(out, "{\"kind\":\"%s\",\"path\":", step_kind_name(step->kind));
@@ -112,17 +163,30 @@ static void print_step(const struct step *step, struct text *out)
             text_append_byte(out, ',');
         print_entry(&step->entries[i], out);
     }
-    text_append_string(out, "],\"rule\":{\"file\":");
-    text_append_json(out, slice_of(step->origin.file ? step->origin.file : "built-in"));
-    text_append_string(out, ",\"path\":");
-    text_append_json(out, slice_of(step->origin.path ? step->origin.path : ""));
-    text_append_string(out, "}}");
+    text_append_string(out, "],");
+    print_rule(&step->origin, out);
+}
+
+static void print_grant(const struct grant *grant, struct text *out)
+{
+    text_appendf(out, "{\"kind\":\"%s\",\"path\":", grant->entries ? "grant entries" : "grant");
+    text_append_json(out, grant->path);
+    text_appendf(out, ",\"access\":\"%s\",\"writable\":%s,",
+                 grant->kind == GRANT_DEVICE ? "device" : grant_name(grant->kind),
+                 grant->kind == GRANT_WRITE || grant->kind == GRANT_DEVICE ? "true" : "false");
+    print_rule(&grant->origin, out);
 }
 
 void plan_print_json(const struct plan *plan, struct text *out)
 {
+    bool landlock = plan->backend == BACKEND_LANDLOCK;
+
     text_append_byte(out, '[');
-    for (size_t i = 0; i < plan->step_count; i++) {
+    for (size_t i = 0; landlock && i < plan->grant_count; i++) {
+        text_append_string(out, i ? ",\n " : "");
+        print_grant(&plan->grants[i], out);
+    }
+    for (size_t i = 0; !landlock && i < plan->step_count; i++) {
         if (i)
             text_append_string(out, ",\n ");
         print_step(&plan->steps[i], out);

@@ -87,9 +87,19 @@ static void add_private(struct policy *policy, size_t written, const char *path)
         add(policy, "filesystem.tmp", path, ACCESS_WRITE, BACKING_PRIVATE);
 }
 
+/* The host's, hidden, where no private one can be mounted over it. */
+static void add_hidden(struct policy *policy, size_t written, const char *path)
+{
+    if (!is_spoken_for(policy, written, slice_of(path)))
+        add(policy, "filesystem.tmp", path, ACCESS_NONE, BACKING_HOST);
+}
+
 static void add_caches(struct policy *policy, const struct tree *tree, size_t written)
 {
-    enum backing backing = policy->filesystem.caches == CACHES_HOST ? BACKING_HOST : BACKING_OVERLAY;
+    bool shared = policy->filesystem.caches == CACHES_HOST;
+    bool read_only = !shared && policy->around.backend == BACKEND_LANDLOCK;
+    enum access access = read_only ? ACCESS_READ : ACCESS_WRITE;
+    enum backing backing = shared || read_only ? BACKING_HOST : BACKING_OVERLAY;
 
     if (policy->filesystem.caches != CACHES_HOST && policy->filesystem.caches != CACHES_PRIVATE)
         return;
@@ -102,7 +112,7 @@ static void add_caches(struct policy *policy, const struct tree *tree, size_t wr
         /* A cache that is a link leads somewhere the user did not name here. */
         if (place.link_count || is_spoken_for(policy, written, place.path))
             continue;
-        policy_add_path(policy, built_in("filesystem.caches", place.path, ACCESS_WRITE, backing));
+        policy_add_path(policy, built_in("filesystem.caches", place.path, access, backing));
     }
 }
 
@@ -151,29 +161,9 @@ static void deny_own_files(struct policy *policy)
         deny_writing(policy, "the policy of this run", policy->sources.items[i].text);
 }
 
-void built_in_rules(struct policy *policy, const struct tree *tree)
+/* /proc and /dev of the run's own. */
+static void add_kernel_places(struct policy *policy)
 {
-    size_t written = policy->paths.count;
-
-    if (policy->filesystem.disabled) {
-        add(policy, "filesystem.disabled", "/", ACCESS_WRITE, BACKING_HOST);
-    } else {
-        deny_own_files(policy);
-        add_caches(policy, tree, written);
-        if (policy->filesystem.tmp == TMP_PRIVATE) {
-            add_private(policy, written, "/tmp");
-            add_private(policy, written, "/var/tmp");
-            add_private(policy, written, "/run");
-        }
-        /* systemd keeps resolv.conf under /run; NixOS keeps its programs there. */
-        add_readable(policy, "name resolution", SLICE("/etc/resolv.conf"));
-        add_readable(policy, "platform files", SLICE("/run/current-system/sw"));
-        if (policy->filesystem.read_mode == READ_LISTED && policy->filesystem.platform_defaults) {
-            for (size_t i = 0; platform_paths[i]; i++)
-                add_readable(policy, "filesystem.platformDefaults", slice_of(platform_paths[i]));
-        }
-    }
-
     add(policy, "own /proc", "/proc", ACCESS_WRITE, BACKING_FRESH);
     for (size_t i = 0; proc_read_only[i]; i++)
         add(policy, "kernel interfaces", proc_read_only[i], ACCESS_READ, BACKING_FRESH);
@@ -186,9 +176,47 @@ void built_in_rules(struct policy *policy, const struct tree *tree)
     add(policy, "own /dev", "/dev/shm", ACCESS_WRITE, BACKING_PRIVATE);
     add(policy, "own /dev", "/dev/pts", ACCESS_WRITE, BACKING_PRIVATE);
     add(policy, "own /dev", "/dev/ptmx", ACCESS_WRITE, BACKING_PRIVATE);
+}
+
+/* The host's own, where nothing can be mounted. In /proc no entry can be hidden
+ * (processes come and go, and each would need a rule), so the kernel's own
+ * checks hold what is in it; nothing there can be written (attack 104). The
+ * host's shared memory and terminals are left out of /dev. */
+static void add_kernel_places_of_host(struct policy *policy)
+{
+    add(policy, "the host's /proc", "/proc", ACCESS_READ, BACKING_HOST);
+    add(policy, "the host's /dev", "/dev", ACCESS_NONE, BACKING_HOST);
+    for (size_t i = 0; device_nodes[i]; i++)
+        add(policy, "the host's /dev", device_nodes[i], ACCESS_WRITE, BACKING_HOST);
+}
+
+void built_in_rules(struct policy *policy, const struct tree *tree)
+{
+    size_t written = policy->paths.count;
+    bool mounts = policy->around.backend == BACKEND_NAMESPACES;
+
+    if (policy->filesystem.disabled) {
+        add(policy, "filesystem.disabled", "/", ACCESS_WRITE, BACKING_HOST);
+    } else {
+        static const char *const private_places[] = {"/tmp", "/var/tmp", "/run"};
+
+        deny_own_files(policy);
+        add_caches(policy, tree, written);
+        for (size_t i = 0; policy->filesystem.tmp == TMP_PRIVATE && i < 3; i++)
+            (mounts ? add_private : add_hidden)(policy, written, private_places[i]);
+        /* systemd keeps resolv.conf under /run; NixOS keeps its programs there. */
+        add_readable(policy, "name resolution", SLICE("/etc/resolv.conf"));
+        add_readable(policy, "platform files", SLICE("/run/current-system/sw"));
+        if (policy->filesystem.read_mode == READ_LISTED && policy->filesystem.platform_defaults) {
+            for (size_t i = 0; platform_paths[i]; i++)
+                add_readable(policy, "filesystem.platformDefaults", slice_of(platform_paths[i]));
+        }
+    }
+
+    (mounts ? add_kernel_places : add_kernel_places_of_host)(policy);
     for (size_t i = 0; i < policy->filesystem.devices.count; i++) {
-        struct path_rule rule =
-            built_in("filesystem.devices", policy->filesystem.devices.items[i].text, ACCESS_WRITE, BACKING_PRIVATE);
+        struct path_rule rule = built_in("filesystem.devices", policy->filesystem.devices.items[i].text, ACCESS_WRITE,
+                                         mounts ? BACKING_PRIVATE : BACKING_HOST);
         rule.origin = policy->filesystem.devices.items[i].origin;
         policy_add_path(policy, rule);
     }

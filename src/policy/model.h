@@ -131,6 +131,10 @@ enum caches_mode { CACHES_UNSET, CACHES_PRIVATE, CACHES_HOST, CACHES_NONE };
 enum read_mode { READ_UNSET, READ_ALL, READ_LISTED };
 enum personality { PERSONALITY_CLOCHE, PERSONALITY_SRT };
 
+/* What the first lock is made of. Without namespaces nothing can be private to a
+ * run: /tmp, caches, /dev and /proc are the host's or not there. */
+enum backend { BACKEND_NAMESPACES, BACKEND_LANDLOCK };
+
 /* Where this run happens. All paths absolute and free of links. */
 struct surroundings {
     enum personality personality;
@@ -141,6 +145,8 @@ struct surroundings {
     char *const *environment; /* NAME=VALUE, NULL at the end */
     char *const *command;     /* argv, NULL at the end; NULL when there is none */
     bool is_root;
+    enum backend backend;
+    unsigned accepted; /* bits of host/degraded.h: weaker modes the user accepts */
 };
 
 struct policy {

@@ -60,6 +60,8 @@ bool session_read(struct arena *arena, const struct session_request *request, st
     if (!surroundings_gather_with(arena, request->personality, request->project, project_variable(request),
                                   request->environment, request->command, &session->around, err))
         return false;
+    session->around.backend = request->backend;
+    session->around.accepted = request->accepted;
     if (!choose_sources(arena, request, session, err))
         return false;
 

@@ -16,6 +16,8 @@ struct session_request {
     size_t option_count;
     char *const *environment; /* cloche's own */
     char *const *command;     /* argv, NULL at the end; NULL: none */
+    enum backend backend;
+    unsigned accepted; /* by --allow-degraded: bits of host/degraded.h */
 };
 
 struct session {

@@ -212,7 +212,7 @@ class TestPlan:
         plan = person.explain()
         assert plan.pop("status") == 0
         assert set(plan) == {
-            "version", "project", "workingDirectory", "policy", "passedOver", "warnings", "refusals",
+            "version", "project", "workingDirectory", "backend", "weaker", "policy", "passedOver", "warnings", "refusals",
             "steps", "network", "environment", "limits", "filter", "rules",
         }  # fmt: skip
         assert plan["version"] == 1

@@ -225,6 +225,15 @@ static void test_conclusion_rests_on_what_every_run_needs(void **state)
     assert_int_equal(examination.verdict, VERDICT_DEGRADED);
     assert_int_equal(examination.shortfall_count, shortfalls + 1);
 
+    add(&examination, WEIGHT_NAMESPACES, FINDING_MISSING);
+    examine_conclude(&arena, &examination);
+    assert_null(examination.backend);
+
+    examination_add(&examination, "landlock", "Landlock", "y", WEIGHT_DEFAULT);
+    examine_conclude(&arena, &examination);
+    assert_string_equal(examination.backend, "landlock");
+    assert_int_equal(examination.verdict, VERDICT_DEGRADED);
+
     add(&examination, WEIGHT_REQUIRED, FINDING_MISSING);
     examine_conclude(&arena, &examination);
     assert_null(examination.backend);
