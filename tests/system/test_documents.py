@@ -137,6 +137,16 @@ def test_links_between_documents_lead_somewhere():
             assert (TOP / target).exists(), f"{document.name} -> {target}"
 
 
+def test_attacks_named_in_comments_are_listed():
+    listed = set(re.findall(r"^\| (\d+) \|", (TOP / "docs" / "attacks.md").read_text(), re.MULTILINE))
+    named = set()
+    for source in [*TOP.glob("src/*/*.[ch]"), *TOP.glob("tools/*.c")]:
+        for run in re.findall(r"attacks? (\d+(?:(?:, | and )\d+)*)", source.read_text()):
+            named |= set(re.findall(r"\d+", run))
+    assert "5" in named
+    assert named - listed == set()
+
+
 def test_files_named_in_the_architecture_exist():
     text = (TOP / "ARCHITECTURE.md").read_text()
     named = re.findall(r"`((?:policy|plan|host|jail|session|cli)/[\w.*]+\.[ch])`", text)
