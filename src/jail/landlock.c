@@ -2,16 +2,20 @@
  * listed, about reading files), so that a mistake in one of the two opens
  * nothing. It also holds what mounts cannot: a file that was handed to the
  * command open for reading cannot be opened again for writing through
- * /proc/self/fd, and signals stay inside although the command is in cloche's
- * process group.
+ * /proc/self/fd, nor emptied, and signals stay inside although the command is in
+ * cloche's process group.
  *
- * Truncation is left to the mounts unless reads are listed: the right is looked
- * up at every open, and that costs. */
+ * Truncation is left to the mounts unless reads are listed or a file was handed
+ * in: the right is looked up at every open, and that costs. */
 #include "jail/landlock.h"
 
 #include "base/fd.h"
 #include "jail/mountfd.h"
 #include "jail/ruleset.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static void allow_path(const struct ruleset *ruleset, struct slice path, uint64_t rights)
 {
@@ -27,6 +31,19 @@ bool landlock_keeps_signals_inside(const struct plan *plan)
     return plan->use_landlock && ruleset_abi() >= ABI_SCOPES;
 }
 
+/* Such a file is on the host's own mount, which may be writable. */
+static bool is_file_handed_in(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        struct stat status;
+        int flags = fcntl(fd, F_GETFL);
+
+        if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY && fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+            return true;
+    }
+    return false;
+}
+
 static struct ruleset_attributes attributes_for(const struct plan *plan, int abi)
 {
     struct ruleset_attributes attributes = {0};
@@ -34,11 +51,10 @@ static struct ruleset_attributes attributes_for(const struct plan *plan, int abi
     /* Mounts cannot be made under a file ruleset, and nested sandboxes must. */
     if (!plan->nested_user_namespaces)
         attributes.handled_files = CHANGE_RIGHTS & ~RIGHT_TRUNCATE;
-    if (!plan->nested_user_namespaces && plan->landlock_reads) {
+    if (!plan->nested_user_namespaces && plan->landlock_reads)
         attributes.handled_files |= READ_RIGHTS;
-        if (abi >= ABI_TRUNCATE)
-            attributes.handled_files |= RIGHT_TRUNCATE;
-    }
+    if (!plan->nested_user_namespaces && abi >= ABI_TRUNCATE && (plan->landlock_reads || is_file_handed_in()))
+        attributes.handled_files |= RIGHT_TRUNCATE;
     if (abi >= ABI_SCOPES) {
         attributes.scoped = SCOPE_SIGNAL;
         if (!plan->policy->network.allow_all_unix_sockets)
