@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from attacking import OK, PATIENCE, unchanged
+from attacking import OK, unchanged
 
 NEW_NAMESPACES = {"mounts": 0x20000, "cgroup": 0x2000000, "names": 0x4000000, "ipc": 0x8000000, "user": 0x10000000,
                   "pid": 0x20000000, "network": 0x40000000}
@@ -51,7 +51,7 @@ def test_a09_no_process_of_the_host_is_reached_through_proc(jail, secret, bystan
 def test_a09_pid_1_of_the_run_shows_neither_its_root_nor_its_environment(jail, secret):
     """It was cloche a moment ago, and knows what was held back."""
     key = jail.person.file(jail.person.home / ".ssh/id_ed25519", secret)
-    ways = [["read", "/proc/1/environ"], ["read", "/proc/1/maps"], ["list", "/proc/1/fd"], ["list", "/proc/1/fdinfo"],
+    ways = [["read", "/proc/1/environ"], ["read", "/proc/1/maps"], ["list", "/proc/1/fdinfo"], ["read", "/proc/1/io"],
             ["read", "/proc/1/fd/0"], ["read", f"/proc/1/root{key}"],
             ["read", f"/proc/1/task/1/root{key}"], ["read", "/proc/1/auxv"], ["open-to-write", "/proc/1/mem"],
             ["enter-namespace", "/proc/1/ns/mnt"]]
