@@ -25,10 +25,24 @@ def c_string(text):
     return "\n".join(lines)
 
 
-def without_comments(text):
-    """The same policy in as few bytes as it takes: every run reads it, and none reads the comments."""
+def parsed(text):
     plain = re.sub(r'("(?:[^"\\\\]|\\\\.)*")|//[^\n]*|/\*.*?\*/', lambda match: match.group(1) or "", text, flags=re.S)
-    return json.dumps(json.loads(plain), separators=(",", ":"), ensure_ascii=False)
+    return json.loads(plain)
+
+
+def tokens(value):
+    """The form that json_from_tokens reads: every run loads a preset or two, and parsing text takes its time."""
+    if isinstance(value, dict):
+        return "{" + "".join(f"k{name}\0" + tokens(member) for name, member in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + "".join(map(tokens, value)) + "]"
+    if isinstance(value, str) and "\0" not in value:
+        return f"s{value}\0"
+    if value is None or isinstance(value, bool):
+        return {None: "n", True: "t", False: "f"}[value]
+    if isinstance(value, int):
+        return f"i{value}\0"
+    sys.exit(f"presets cannot hold {value!r}")
 
 
 def main():
@@ -38,7 +52,7 @@ def main():
         text = source.read_text(encoding="utf-8")
         items.append(
             f'    {{"{source.stem}",\n{c_string(summary_of(source, text))},\n     SLICE(\n{c_string(text)}),\n'
-            f"     SLICE(\n{c_string(without_comments(text))})}},\n"
+            f"{c_string(tokens(parsed(text)))}}},\n"
         )
     output.write_text(
         '/* Made from share/presets by tools/embed-presets.py. */\n#include "policy/preset.h"\n\n'

@@ -20,7 +20,8 @@ struct arena {
 void *arena_alloc(struct arena *arena, size_t size);
 
 /* Array growth in bounds: returns storage for at least `need` items with the
- * first `have` items kept, and updates `*capacity`. */
+ * first `have` items kept, and updates `*capacity`. What the others hold is
+ * undefined. */
 void *arena_grow(struct arena *arena, void *items, size_t have, size_t need, size_t *capacity, size_t item_size);
 
 /* A copy with a NUL after it, so that `.ptr` is also a C string. */

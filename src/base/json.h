@@ -15,6 +15,12 @@
  * messages call the text. */
 bool json_parse(struct slice text, const char *name, json_t **value, struct error *err);
 
+/* Builds what tools/embed-presets.py took apart when cloche was built, so that no
+ * run has to parse text that never changes: "{" and "}", "[" and "]" around
+ * members and entries; a letter for what follows: k(ey), s(tring) and i(nteger)
+ * up to a NUL, t(rue), f(alse), n(ull). NULL when memory is exhausted. */
+json_t *json_from_tokens(const char *tokens);
+
 static inline struct slice json_slice(const json_t *string)
 {
     return (struct slice){json_string_value(string), json_string_length(string)};

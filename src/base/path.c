@@ -57,13 +57,6 @@ struct slice path_normal(struct arena *arena, struct slice base, struct slice pa
     return (struct slice){out, len};
 }
 
-bool path_covers(struct slice ancestor, struct slice path)
-{
-    if (ancestor.len == 1)
-        return true;
-    return slice_starts(path, ancestor) && (path.len == ancestor.len || path.ptr[ancestor.len] == '/');
-}
-
 size_t path_depth(struct slice path)
 {
     size_t depth = 0;

@@ -13,7 +13,13 @@ struct slice path_normal(struct arena *arena, struct slice base, struct slice pa
 
 /* True when `path` is `ancestor` or lies below it: /a/b covers /a/b and /a/b/c,
  * never /a/bc (attack 16). */
-bool path_covers(struct slice ancestor, struct slice path);
+static inline bool path_covers(struct slice ancestor, struct slice path)
+{
+    if (ancestor.len == 1)
+        return true;
+    return path.len >= ancestor.len && (path.len == ancestor.len || path.ptr[ancestor.len] == '/') &&
+           slice_starts(path, ancestor);
+}
 
 /* Number of components: 0 for "/". */
 size_t path_depth(struct slice path);

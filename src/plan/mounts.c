@@ -459,7 +459,6 @@ bool plan_mounts(struct plan *plan, const struct tree *tree, struct error *err)
                               .entries = map_in(arena),
                               .pins = map_in(arena)};
 
-    map_reserve(&builder.known, plan->policy->paths.count);
     collect_boundaries(&builder);
     open_regions(&builder);
     place_regions(&builder);

@@ -235,10 +235,8 @@ static bool is_removal(const struct loader *loader, const struct key *key, const
 
 bool path_rule_add(struct loader *loader, const struct place *place, struct path_rule rule, bool literal)
 {
-    struct error err;
-
-    if (!path_pattern(loader->arena, &loader->around, rule.text, literal, &rule.pattern, &err))
-        return fail(loader, place, rule.text, err.text);
+    if (!path_pattern(loader->arena, &loader->around, rule.text, literal, &rule.pattern, &loader->reason))
+        return fail(loader, place, rule.text, loader->reason.text);
     rule.origin = loader_origin(loader, place);
     policy_add_path(loader->policy, rule);
     return true;
@@ -259,10 +257,9 @@ void path_judge(struct loader *loader, const struct place *place, const json_t *
 static bool add_file(struct loader *loader, const struct key *key, const struct place *place, struct slice text)
 {
     struct slice path;
-    struct error err;
 
-    if (!file_absolute(loader, text, &path, &err))
-        return fail(loader, place, text, err.text);
+    if (!file_absolute(loader, text, &path, &loader->reason))
+        return fail(loader, place, text, loader->reason.text);
     const char *wrong = key->check ? key->check(path) : NULL;
     if (wrong)
         return fail(loader, place, text, wrong);
@@ -273,13 +270,12 @@ static bool add_file(struct loader *loader, const struct key *key, const struct 
 static bool add_host(struct loader *loader, const struct key *key, const struct place *place, struct slice text)
 {
     struct host_rule rule = {.text = text};
-    struct error err;
 
-    if (!host_pattern_parse(text, &rule.pattern, &err)) {
+    if (!host_pattern_parse(text, &rule.pattern, &loader->reason)) {
         if (!loader->srt || key->offset == offsetof(struct policy, network.denied))
-            return fail(loader, place, text, err.text);
+            return fail(loader, place, text, loader->reason.text);
         /* srt takes names that no host has or that can be read two ways. */
-        loader_warning(loader, place, "%s; the entry allows nothing", err.text);
+        loader_warning(loader, place, "%s; the entry allows nothing", loader->reason.text);
         return true;
     }
     if (!key->offset)

@@ -75,6 +75,8 @@ struct loader {
     size_t errors_before;
     size_t problems_unsaid;
     size_t warnings;
+
+    struct error reason; /* why an entry is wrong; here because it is large, and entries are many */
 };
 
 /* loader.c: words about a place. */

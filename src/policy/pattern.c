@@ -67,13 +67,18 @@ static size_t match_byte(struct slice pattern, size_t at, size_t close, char byt
     return first == byte || first == '?' ? 1 : 0;
 }
 
+static bool is_plain(char byte)
+{
+    return byte != '*' && byte != '?' && byte != '[';
+}
+
 /* Most patterns differ from most names in the first or the last byte already. */
 static bool ends_differ(struct slice pattern, struct slice name)
 {
     char first = pattern.ptr[0];
     char last = pattern.ptr[pattern.len - 1];
 
-    return (first != '*' && first != '?' && first != '[' && first != name.ptr[0]) ||
+    return (is_plain(first) && first != name.ptr[0]) ||
            (last != '*' && last != '?' && last != ']' && last != name.ptr[name.len - 1]);
 }
 
@@ -92,6 +97,10 @@ bool name_matches(struct slice pattern, struct slice name)
         if (at < pattern.len && pattern.ptr[at] == '*') {
             after_star = ++at;
             star_end = done;
+            /* What must follow is nowhere: no star can help. */
+            if (at < pattern.len && is_plain(pattern.ptr[at]) &&
+                !memchr(name.ptr + done, pattern.ptr[at], name.len - done))
+                return false;
             continue;
         }
         size_t used = at < pattern.len ? match_byte(pattern, at, close, name.ptr[done]) : 0;

@@ -8,7 +8,7 @@ struct preset {
     const char *name;
     const char *summary; /* the first comment line of the file */
     struct slice text;   /* as people read it */
-    struct slice policy; /* the same without comments and blanks, as it is loaded */
+    const char *tokens;  /* the same for json_from_tokens */
 };
 
 extern const struct preset presets[];

@@ -165,7 +165,7 @@ static bool is_hidden_by_name(const struct policy *policy, const struct path_rul
     for (size_t i = 0; i < policy->paths.count; i++) {
         const struct path_rule *other = &policy->paths.items[i];
         if (other->list == LIST_DENY_READ && !other->dropped && other->pattern.literal &&
-            !path_covers(other->real, policy->around.home) && path_covers(other->real, rule->real))
+            path_covers(other->real, rule->real) && !path_covers(other->real, policy->around.home))
             return true;
     }
     return false;

@@ -26,6 +26,7 @@ struct document {
     const char *identity; /* what makes two documents the same; NULL for a text */
     struct slice directory;
     struct slice text;
+    const char *tokens; /* of a preset, instead of a text */
     const struct document *extender;
     size_t depth;
 };
@@ -111,7 +112,7 @@ static void merge_preset(struct loader *loader, const struct document *extender,
     struct document document = {.name = shown,
                                 .identity = shown,
                                 .directory = loader->around.project,
-                                .text = preset->policy,
+                                .tokens = preset->tokens,
                                 .extender = extender,
                                 .depth = extender ? extender->depth + 1 : 0};
     if (may_merge(loader, &document, place))
@@ -251,6 +252,12 @@ static bool parse_document(struct loader *loader, const struct document *documen
 {
     struct error err;
 
+    if (document->tokens) {
+        *root = json_from_tokens(document->tokens);
+        if (!*root)
+            loader_problem(loader, NULL, "cannot be loaded: out of memory");
+        return *root != NULL;
+    }
     if (is_blank(document->text)) {
         loader_problem(loader, NULL, "%s",
                        loader->srt ? SRT_EMPTY : "it is empty; a policy is a JSON object, at the least {}");

@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/map.h"
 #include "base/path.h"
+#include "policy/listing.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -60,10 +61,13 @@ bool tree_follow(const struct tree *tree, struct arena *arena, struct slice path
 {
     struct slice rest = path;
     struct slice component;
-    bool plain = !memmem(path.ptr, path.len, "//", 2);
+    bool plain = true;
 
     *place = (struct tree_place){.path = SLICE("/"), .node = NODE_DIRECTORY};
     while (path_next(&rest, &component)) {
+        /* "//" */
+        if (plain && component.ptr > path.ptr + 1 && component.ptr[-2] == '/')
+            plain = false;
         if (slice_is(component, ".") || slice_is(component, "..")) {
             plain = false;
             if (component.len == 2)
@@ -105,10 +109,21 @@ struct look {
     struct slice target;
 };
 
+/* After so many looks into one directory, its list of names is worth reading. */
+enum { LOOKS_BEFORE_LISTING = 12 };
+
+struct directory {
+    size_t looks;
+    struct listing *listing; /* NULL: not read, or of no use */
+};
+
 struct host_tree {
     struct tree tree;
     struct arena *arena;
     struct map looks;
+    struct map directories;
+    struct slice last_path; /* rules about one place stand together */
+    struct directory *last;
     char buffer[PATH_MAX]; /* the path that was looked at last, with its NUL */
     size_t absent_length;  /* its length, if nothing was there; else 0 */
 };
@@ -137,6 +152,32 @@ static enum node look_at_host(const char *path, struct arena *arena, struct slic
     return S_ISLNK(status.st_mode) ? read_link(path, arena, target) : NODE_FILE;
 }
 
+static struct directory *directory_of(struct host_tree *host, struct slice path)
+{
+    struct slice parent = path_parent(path);
+
+    if (!host->last || !slice_equal(parent, host->last_path)) {
+        struct directory *known = map_get(&host->directories, parent);
+        if (!known) {
+            parent = arena_slice(host->arena, parent);
+            known = ARENA_NEW(host->arena, struct directory);
+            *map_at(&host->directories, parent) = known;
+        }
+        host->last = known;
+        host->last_path = parent;
+    }
+    return host->last;
+}
+
+static bool is_known_absent(struct host_tree *host, struct slice path)
+{
+    struct directory *directory = directory_of(host, path);
+
+    if (++directory->looks == LOOKS_BEFORE_LISTING)
+        directory->listing = listing_read(host->arena, arena_slice(host->arena, path_parent(path)).ptr);
+    return directory->listing && !listing_has(directory->listing, path_name(path));
+}
+
 /* Directories and links are remembered, because paths go through them again and
  * again; of what is not there, the last one (rules about one place stand
  * together). The rest is asked for once or twice. */
@@ -155,7 +196,8 @@ static enum node host_look(void *context, struct slice path, struct arena *arena
         if (path.len < sizeof host->buffer && !memchr(path.ptr, '\0', path.len)) {
             memcpy(host->buffer, path.ptr, path.len);
             host->buffer[path.len] = '\0';
-            node = look_at_host(host->buffer, host->arena, &found);
+            if (!is_known_absent(host, path))
+                node = look_at_host(host->buffer, host->arena, &found);
         }
         if (node == NODE_ABSENT && path.len < sizeof host->buffer)
             host->absent_length = path.len;
@@ -200,6 +242,7 @@ struct tree *tree_of_host(struct arena *arena)
 
     host->arena = arena;
     host->looks = map_in(arena);
+    host->directories = map_in(arena);
     host->tree = (struct tree){.look = host_look, .list = host_list, .read = host_read, .context = host};
     return &host->tree;
 }

@@ -30,7 +30,8 @@ struct tree {
 };
 
 /* The host's own tree. Looks are remembered, so that a thousand rules under one
- * directory cost one look at it. */
+ * directory cost one look at it. Where many names in a directory are asked for,
+ * its list of names answers for those that are not there (one read, bounded). */
 struct tree *tree_of_host(struct arena *arena);
 
 enum { TREE_LINKS_MAX = 40 };

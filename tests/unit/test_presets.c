@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <stdlib.h>
+
 #include <cmocka.h>
 
 static json_t *parsed(const struct preset *preset)
@@ -75,6 +77,22 @@ static void test_every_preset_is_commented_json_with_a_summary(void **state)
         assert_true(slice_starts(presets[i].text, SLICE("// ")));
         assert_true(slice_equal((struct slice){presets[i].text.ptr + 3, end - 3}, slice_of(presets[i].summary)));
         assert_int_equal(presets[i].text.ptr[presets[i].text.len - 1], '\n');
+    }
+}
+
+static void test_presets_are_loaded_as_their_text_reads(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < preset_count; i++) {
+        JSON_CLEANUP json_t *read = parsed(&presets[i]);
+        JSON_CLEANUP json_t *loaded = json_from_tokens(presets[i].tokens);
+        char *as_read = json_dumps(read, 0);
+        char *as_loaded = json_dumps(loaded, 0);
+
+        assert_true(json_equal(read, loaded));
+        assert_string_equal(as_read, as_loaded); /* in the same order, too */
+        free(as_read);
+        free(as_loaded);
     }
 }
 
@@ -339,6 +357,7 @@ static void test_base_keeps_secret_variables_and_passes_ordinary_ones(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_presets_are_loaded_as_their_text_reads),
         cmocka_unit_test(test_every_preset_of_the_manual_is_there),
         cmocka_unit_test(test_every_preset_is_commented_json_with_a_summary),
         cmocka_unit_test(test_every_preset_but_base_extends_another),

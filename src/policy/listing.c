@@ -1,0 +1,144 @@
+/* A name that is not in the list must not be there: a secret taken for absent
+ * would stay visible. So a list is used only where that is certain:
+ *
+ *   - on file systems that show every entry they have (others mount on first use
+ *     or have hidden directories of snapshots);
+ *   - where another spelling of a name finds nothing: case counts;
+ *   - when the directory has been at rest for a while: no rename is under way
+ *     that moves an entry past the reader;
+ *   - when it is small enough to be read in one call, during which the kernel
+ *     lets nobody change it. */
+#include "policy/listing.h"
+
+#include "base/fd.h"
+#include "base/map.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BUFFER_SIZE = 32 * 1024, REST_SECONDS = 2, AVERAGE_ENTRY = 32, F2FS_MAGIC = 0xF2F52010, XFS_MAGIC = 0x58465342 };
+
+struct listing {
+    struct map names;
+};
+
+static bool shows_every_entry(int directory)
+{
+    struct statfs system;
+
+    if (fstatfs(directory, &system) < 0)
+        return false;
+    switch ((uint32_t)system.f_type) {
+    case EXT4_SUPER_MAGIC:
+    case BTRFS_SUPER_MAGIC:
+    case XFS_MAGIC:
+    case TMPFS_MAGIC:
+    case OVERLAYFS_SUPER_MAGIC:
+    case (uint32_t)F2FS_MAGIC:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_at_rest(int directory)
+{
+    struct stat status;
+    struct timespec now;
+
+    return fstat(directory, &status) == 0 && clock_gettime(CLOCK_REALTIME_COARSE, &now) == 0 &&
+           status.st_ctim.tv_sec + REST_SECONDS < now.tv_sec && status.st_mtim.tv_sec + REST_SECONDS < now.tv_sec;
+}
+
+static bool is_absent(int directory, const char *name)
+{
+    struct stat status;
+
+    return fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
+}
+
+static bool can_be_searched(int directory)
+{
+    struct stat status;
+
+    return fstatat(directory, ".", &status, 0) == 0;
+}
+
+/* Looks for the first name that has a letter under another spelling. */
+static bool case_counts(int directory, const struct listing *listing, const char *entries, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        const struct dirent64 *entry = (const struct dirent64 *)(const void *)(entries + at);
+        char other[sizeof entry->d_name];
+        size_t length = strlen(entry->d_name);
+        size_t letter = strcspn(entry->d_name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
+
+        at += entry->d_reclen;
+        if (letter == length)
+            continue;
+        memcpy(other, entry->d_name, length + 1);
+        other[letter] ^= 'a' ^ 'A';
+        if (!listing_has(listing, (struct slice){other, length}))
+            return is_absent(directory, other);
+    }
+    return false;
+}
+
+static bool is_empty(const struct listing *listing)
+{
+    return listing->names.count == 2; /* "." and ".." */
+}
+
+/* All entries, in `buffer`; 0 if they do not fit. */
+static size_t read_entries(int directory, char *buffer)
+{
+    char rest[sizeof(struct dirent64)];
+    ssize_t size = getdents64(directory, buffer, BUFFER_SIZE);
+
+    return size > 0 && getdents64(directory, rest, sizeof rest) == 0 ? (size_t)size : 0;
+}
+
+static struct listing *index_names(struct arena *arena, const char *entries, size_t size)
+{
+    struct listing *listing = ARENA_NEW(arena, struct listing);
+
+    listing->names = map_in(arena);
+    map_reserve(&listing->names, size / AVERAGE_ENTRY);
+    for (size_t at = 0; at < size;) {
+        const struct dirent64 *entry = (const struct dirent64 *)(const void *)(entries + at);
+        *map_at(&listing->names, arena_slice(arena, slice_of(entry->d_name))) = listing;
+        at += entry->d_reclen;
+    }
+    return listing;
+}
+
+struct listing *listing_read(struct arena *arena, const char *path)
+{
+    FD_CLEANUP int directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct listing *listing = NULL;
+
+    if (directory < 0 || !shows_every_entry(directory))
+        return NULL;
+    char *buffer = malloc(BUFFER_SIZE);
+    size_t size = buffer ? read_entries(directory, buffer) : 0;
+    if (size) {
+        listing = index_names(arena, buffer, size);
+        if ((!is_empty(listing) && !case_counts(directory, listing, buffer, size)) || !can_be_searched(directory) ||
+            !is_at_rest(directory))
+            listing = NULL;
+    }
+    free(buffer);
+    return listing;
+}
+
+bool listing_has(const struct listing *listing, struct slice name)
+{
+    return map_get(&listing->names, name) != NULL;
+}
