@@ -43,8 +43,8 @@ def test_a22_ways_to_change_a_file_that_are_not_called_writing(jail, readable):
     """Landlock does not speak of these, or not on every kernel."""
     os.utime(readable, (1000, 1000))
     ways = [["truncate", "X"], ["open-truncating", "X"], ["chmod", "X", "0777"], ["chmod-by-descriptor", "X", "0777"],
-            ["change-times-by-descriptor", "X"], ["change-attribute-by-descriptor", "X"], ["patch-mapping", "X", "evil"],
-            ["write-mapping", "X", "evil"]]
+            ["change-times-by-descriptor", "X"], ["change-attribute-by-descriptor", "X"],
+            ["patch-mapping", "X", "evil"], ["write-mapping", "X", "evil"]]
     jail.person.file("own", "original")
     with unchanged(readable):
         found = jail.attacks(*[[str(readable) if word == "X" else word for word in way] for way in ways],
@@ -82,8 +82,8 @@ def test_a23_dev_holds_the_usual_nodes_and_nothing_can_be_added(jail):
     listed = set(jail.attack("list", "/dev").shown.split()) - {".", ".."}
     assert listed == USUAL_DEVICES
     assert len(os.listdir("/dev")) > len(listed)
-    hardware = [path for path in ("/dev/kmsg", "/dev/kvm", "/dev/fuse", "/dev/vda", "/dev/sda", "/dev/mem", "/dev/net/tun",
-                                  "/dev/loop-control") if os.path.exists(path)]
+    hardware = [path for path in ("/dev/kmsg", "/dev/kvm", "/dev/fuse", "/dev/vda", "/dev/sda", "/dev/mem",
+                                  "/dev/net/tun", "/dev/loop-control") if os.path.exists(path)]
     found = jail.attacks(*[["read", path] for path in hardware], ["mknod", "/dev/new"], ["mknod", "made"],
                          ["create", "/dev/new", "x"], ["unlink", "/dev/null"], ["rename", "/dev/null", "/dev/zero"])
     assert "ok" not in {outcome.verdict for outcome in found}
@@ -142,7 +142,8 @@ def test_a24_two_runs_at_once_share_no_tmp(jail, secret):
     name = secrets.token_hex(8)
     places = [f"{place}/{name}" for place in ("/tmp", "/var/tmp", "/dev/shm")]
     words = [word for place in places for word in ("create", place, secret, "--")]
-    first = threading.Thread(target=jail.run, args=(jail.attacker, *words, "create", "ready", "x", "--", "wait-for", "go"))
+    words += ["create", "ready", "x", "--", "wait-for", "go"]
+    first = threading.Thread(target=jail.run, args=(jail.attacker, *words))
     first.start()
     end = time.monotonic() + 20
     while not (jail.person.project / "ready").exists() and time.monotonic() < end:

@@ -98,7 +98,7 @@ def test_c41_to_c45_a_socket_of_the_desktop_is_out_of_reach(jail, secret, case):
             path.chmod(0o777)
             if variable:
                 jail.person.environment[variable] = value.format(path=path, directory=directory)
-            answer = jail.run(jail.attacker, "connect", path, "--", "list", path.parent, "--", "connect-to-own", "/tmp/own")
+            answer = jail.run(jail.attacker, "connect", path, "--", "connect-to-own", "/tmp/own")
             assert answer.stdout.splitlines()[0] in ("= ENOENT", "= ECONNREFUSED", "= EACCES"), answer
             assert answer.stdout.splitlines()[-1] == "= ok"
             if variable:
@@ -195,8 +195,8 @@ def test_c53_the_users_kernel_keys_are_out_of_reach(jail, secret):
 @pytest.fixture
 def victim(jail, secret):
     """A process of the same user: its pid, and where its secret is."""
-    with subprocess.Popen([jail.attacker, "guard-secret", secret], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                          start_new_session=True, **jail.identity()) as process:
+    with subprocess.Popen([jail.attacker, "guard-secret", secret], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True, start_new_session=True, **jail.identity()) as process:
         pid, address, length = process.stdout.readline().split()
         yield process, int(pid), address, length
         process.stdin.close()

@@ -29,10 +29,12 @@ def nested(jail):
 def bystander(jail, secret):
     """A process of the same user on the host that holds the secret in its environment and open files."""
     held = jail.person.file(jail.person.home / "held", secret)
-    with held.open() as file, subprocess.Popen(
-            ["sleep", "60"], stdin=file, cwd=jail.person.home, env={"SECRET_TOKEN": secret}, **jail.identity()) as process:
-        yield process.pid
-        process.kill()
+    with held.open() as file:
+        process = subprocess.Popen(["sleep", "60"], stdin=file, cwd=jail.person.home, env={"SECRET_TOKEN": secret},
+                                   **jail.identity())
+    yield process.pid
+    process.kill()
+    process.wait()
 
 
 # 9
@@ -178,8 +180,9 @@ def test_a13_no_mount_call_whatever_its_arguments(jail, call):
 
 def test_a13_mount_calls_do_nothing_here_and_work_where_they_are_allowed(jail, nested):
     place = jail.person.directory(jail.person.project / "place")
-    ways = [["bind", "/usr", place], ["new-tmpfs", place], ["new-tmpfs-by-descriptor"], ["unmount", jail.person.project],
-            ["make-writable", "/"], ["remount-writable", "/"], ["chroot", place], ["pivot-root", place]]
+    ways = [["bind", "/usr", place], ["new-tmpfs", place], ["new-tmpfs-by-descriptor"],
+            ["unmount", jail.person.project], ["make-writable", "/"], ["remount-writable", "/"],
+            ["chroot", place], ["pivot-root", place]]
     found = jail.attacks(*ways)
     assert {outcome.verdict for outcome in found} == {"EPERM"}
     assert jail.attacks(["nest"], *ways[:3], policy=nested) == [OK] * 4
