@@ -1,21 +1,10 @@
 #include "base/error.h"
 
+#include "base/text.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Control characters in a file name must not reach a terminal through an error
- * message (attack 101), so the finished text is cleaned in place. Non-ASCII
- * bytes stay: they are people's own names; text_append_escaped does the full
- * job where names are quoted on purpose. */
-static void clean(char *text)
-{
-    for (; *text; text++) {
-        unsigned char byte = (unsigned char)*text;
-        if ((byte < 0x20 && byte != '\n') || byte == 0x7f)
-            *text = '?';
-    }
-}
 
 static __attribute__((format(printf, 2, 0))) void fill(struct error *err, const char *format, va_list arguments)
 {
@@ -31,7 +20,7 @@ bool error_set(struct error *err, const char *format, ...)
     va_start(arguments, format);
     fill(err, format, arguments);
     va_end(arguments);
-    clean(err->text);
+    text_make_safe(err->text);
     return false;
 }
 
@@ -47,7 +36,7 @@ bool error_set_errno(struct error *err, int errnum, const char *format, ...)
 
     size_t used = strlen(err->text);
     snprintf(err->text + used, sizeof err->text - used, ": %s", strerror(errnum));
-    clean(err->text);
+    text_make_safe(err->text);
     return false;
 }
 
@@ -65,6 +54,6 @@ bool error_wrap(struct error *err, const char *format, ...)
     size_t used = strlen(outer.text);
     snprintf(outer.text + used, sizeof outer.text - used, ": %s", err->text);
     *err = outer;
-    clean(err->text);
+    text_make_safe(err->text);
     return false;
 }

@@ -8,7 +8,7 @@
 enum { ERROR_TEXT_MAX = 4096 };
 
 struct error {
-    char text[ERROR_TEXT_MAX]; /* escaped: fit for a terminal */
+    char text[ERROR_TEXT_MAX]; /* one line, fit for a terminal (attack 101) */
 };
 
 /* All of these return false, so that `return error_set(...)` reads well. A NULL

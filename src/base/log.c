@@ -1,10 +1,11 @@
 #include "base/log.h"
 
+#include "base/text.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static enum log_level current_level = LOG_NORMAL;
@@ -20,8 +21,7 @@ void log_set_name(const char *name)
     current_name = name;
 }
 
-/* Every line of a message gets the prefix, and is written in one call so that
- * lines of several processes do not mix. */
+/* Written in one call, so that lines of several processes do not mix. */
 static __attribute__((format(printf, 1, 0))) void say(const char *format, va_list arguments)
 {
     char message[8192];
@@ -29,22 +29,11 @@ static __attribute__((format(printf, 1, 0))) void say(const char *format, va_lis
     int saved = errno;
 
     vsnprintf(message, sizeof message, format, arguments);
-    for (char *start = message; *start;) {
-        size_t length = strcspn(start, "\n");
-        int written = snprintf(line, sizeof line, "%s: %.*s\n", current_name, (int)length, start);
-        for (int i = 0; i < written - 1 && i < (int)sizeof line; i++) {
-            unsigned char byte = (unsigned char)line[i];
-            if (byte < 0x20 || byte == 0x7f)
-                line[i] = '?';
-        }
-        if (written > 0) {
-            size_t size = (size_t)written < sizeof line ? (size_t)written : sizeof line - 1;
-            ssize_t ignored = write(STDERR_FILENO, line, size);
-            (void)ignored;
-        }
-        start += length;
-        if (*start == '\n')
-            start++;
+    text_make_safe(message);
+    int written = snprintf(line, sizeof line, "%s: %s\n", current_name, message);
+    if (written > 0 && (size_t)written < sizeof line) {
+        ssize_t ignored = write(STDERR_FILENO, line, (size_t)written);
+        (void)ignored;
     }
     errno = saved;
 }

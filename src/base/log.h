@@ -1,5 +1,6 @@
 /* cloche's own words: stderr, one line each, prefixed "cloche: " (or the name
- * of the personality). stdout belongs to the command. */
+ * of the personality). stdout belongs to the command. What a message quotes can
+ * neither drive a terminal nor forge a second line (attack 101). */
 #ifndef CLOCHE_BASE_LOG_H
 #define CLOCHE_BASE_LOG_H
 

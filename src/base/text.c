@@ -110,6 +110,22 @@ char *escaped(struct arena *arena, struct slice name)
     return text.ptr ? text.ptr : arena_string(arena, "");
 }
 
+void text_make_safe(char *message)
+{
+    struct slice rest = slice_of(message);
+
+    while (rest.len) {
+        uint32_t value = 0;
+        size_t length = decode(rest, &value);
+        size_t used = length ? length : 1;
+
+        if (length == 0 || is_invisible(value))
+            memset(message, '?', used);
+        message += used;
+        rest = slice_from(rest, used);
+    }
+}
+
 void text_append_json(struct text *text, struct slice value)
 {
     text_append_byte(text, '"');

@@ -28,6 +28,11 @@ void text_appendf(struct text *text, const char *format, ...) __attribute__((for
 void text_append_escaped(struct text *text, struct slice name);
 char *escaped(struct arena *arena, struct slice name);
 
+/* For a finished one-line message, in place: what text_append_escaped would show
+ * as an escape becomes a question mark per byte. No name in it can then begin a
+ * second line, or drive a terminal. */
+void text_make_safe(char *message);
+
 /* A JSON string with its quotes. Bytes that are not UTF-8 become \udcXX, the
  * way Python's surrogateescape spells them, so that no two names print alike. */
 void text_append_json(struct text *text, struct slice value);

@@ -2,23 +2,14 @@
  * the guess at what a misspelt word was meant to be. */
 #include "policy/problems.h"
 
+#include "base/text.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
 /* Longer words are nobody's slip of the pen; the bound keeps the tables of the
  * distance on the stack. */
 enum { WORD_MAX = 64, NEAR_ENOUGH = 2 };
-
-/* What a policy file says must not drive a terminal through our message
- * (attack 101). */
-static void clean(char *text)
-{
-    for (; *text; text++) {
-        unsigned char byte = (unsigned char)*text;
-        if ((byte < 0x20 && byte != '\n') || byte == 0x7f)
-            *text = '?';
-    }
-}
 
 static void __attribute__((format(printf, 5, 0)))
 add(struct problems *problems, bool warning, const char *file, const char *path, const char *format, va_list arguments)
@@ -31,7 +22,7 @@ add(struct problems *problems, bool warning, const char *file, const char *path,
     char *text = arena_alloc(problems->arena, size);
     if (length >= 0)
         vsnprintf(text, size, format, arguments);
-    clean(text);
+    text_make_safe(text);
 
     problems->items = arena_grow(problems->arena, problems->items, problems->count, problems->count + 1,
                                  &problems->capacity, sizeof *problems->items);

@@ -20,3 +20,24 @@ def test_secrets_in_unusual_spelling_do_not_arrive(person):
     arrived = json.loads(answer.stdout)
     assert [name for name in secrets if name in arrived] == []
     assert [name for name in ordinary if name not in arrived] == []
+
+
+# Messages
+
+
+def test_name_of_a_command_cannot_forge_a_second_message_or_hide(person):
+    answer = person.cloche("run", "./no\ncloche: all is well\u202e\u009b[2J", environment={"LANG": "C.UTF-8"})
+    assert answer.returncode == 127
+    assert len(answer.stderr.splitlines()) == 1
+    assert not {"\u202e", "\u009b", "\x1b"} & set(answer.stderr)
+    assert "no?cloche: all is well" in answer.stderr
+    answer = person.cloche("run", "./grüße")
+    assert "./grüße" in answer.stderr
+
+
+def test_name_in_a_policy_cannot_forge_a_second_message(person):
+    policy = person.file("../policy\ncloche: fine.json", {"filesystem": {"tmpp\ncloche: fine": 1}})
+    answer = person.cloche("run", "--settings", policy, "true")
+    assert answer.returncode == 125
+    assert [line for line in answer.stderr.splitlines() if line.startswith("cloche: fine")] == []
+    assert "tmpp" in answer.stderr
