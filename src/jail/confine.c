@@ -97,6 +97,13 @@ static uint64_t rights_of(enum grant_kind kind)
     return 0;
 }
 
+static void allow(const struct confinement *confinement, int place, const struct object *object, enum grant_kind kind)
+{
+    const uint64_t for_files = READ_RIGHTS | CHANGE_FILE_RIGHTS | RIGHT_DEVICES;
+
+    ruleset_allow(&confinement->ruleset, place, object->directory ? rights_of(kind) : rights_of(kind) & for_files);
+}
+
 static bool grant_entries(const struct confinement *confinement, const struct grant *grant, int place,
                           struct error *err)
 {
@@ -117,7 +124,7 @@ static bool grant_entries(const struct confinement *confinement, const struct gr
         if (fd < 0 || !identify(fd, &object, NULL) || object.link ||
             is_withheld(confinement, &object, grant->kind == GRANT_WRITE))
             continue;
-        ruleset_allow(&confinement->ruleset, fd, rights_of(grant->kind));
+        allow(confinement, fd, &object, grant->kind);
     }
     closedir(listing);
     if (count > ENTRIES_MAX)
@@ -144,7 +151,7 @@ static bool carry_out(const struct confinement *confinement, const struct grant 
                                               "command again",
                                               (int)grant->path.len, grant->path.ptr);
     }
-    ruleset_allow(&confinement->ruleset, place, rights_of(grant->kind));
+    allow(confinement, place, &object, grant->kind);
     return true;
 }
 
@@ -199,7 +206,9 @@ bool confine_files(const struct plan *plan, struct error *err)
 
 bool confine_signals(pid_t supervisor, bool *scoped, struct error *err)
 {
-    const struct ruleset_attributes attributes = {.scoped = SCOPE_SIGNAL};
+    /* Moving between directories is denied by every ruleset that does not grant it. */
+    const struct ruleset_attributes attributes = {.handled_files = LANDLOCK_ACCESS_FS_REFER, .scoped = SCOPE_SIGNAL};
+    FD_CLEANUP int root = open("/", O_PATH | O_CLOEXEC);
     struct ruleset ruleset;
 
     *scoped = false;
@@ -210,6 +219,7 @@ bool confine_signals(pid_t supervisor, bool *scoped, struct error *err)
     if (!ruleset_make(&attributes, &ruleset, err))
         return false;
     FD_CLEANUP int fd = ruleset.fd;
+    ruleset_allow(&ruleset, root, LANDLOCK_ACCESS_FS_REFER);
     if (!ruleset_take_on(&ruleset, err))
         return false;
     /* Signals to everybody rest on this: it is tried, not believed. */
