@@ -157,7 +157,7 @@ static bool prepare(const struct plan *plan, size_t number, const struct scratch
     case STEP_EMPTY_FILE:
         return mountfd_clone(scratch->masks, MASK_EMPTY_FILE, 0, &prepared->mount, err);
     case STEP_PRIVATE:
-        return prepare_tmpfs(step, false, prepared, err);
+        return prepare_tmpfs(step, !step->writable, prepared, err);
     case STEP_OVERLAY:
         return overlay_prepare(step, number, scratch, prepared, err);
     case STEP_DEVICES:

@@ -65,7 +65,8 @@ bool overlay_prepare(const struct step *step, size_t number, const struct scratc
 
     if (!make_layers(scratch->layers, upper_name, work_name, lower, err))
         return error_wrap(err, "cannot copy %.*s on write", (int)step->path.len, step->path.ptr);
-    if (!mountfd_new("overlay", options, sizeof options / sizeof *options, MOUNT_SAFE, &prepared->mount, err))
+    if (!mountfd_new("overlay", options, sizeof options / sizeof *options,
+                     step->writable ? MOUNT_SAFE : MOUNT_SAFE_READ_ONLY, &prepared->mount, err))
         return error_wrap(err,
                           "cannot copy %.*s on write (a file system mounted below it? then set filesystem.caches "
                           "to \"host\" or \"none\")",

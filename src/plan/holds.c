@@ -97,6 +97,12 @@ static void judge_absent(struct plan *plan, const struct tree *tree, const struc
         add_hold(plan, rule, 0, "nothing is there now; hidden when it exists as a run starts");
     } else if (!can_come_into_being(plan, tree, rule->real)) {
         add_hold(plan, rule, first_lock(plan), "nothing is there, and nothing can be made there");
+    } else if (rule->vital && plan_effect_at(plan->policy, path_parent(rule->real)).backing == BACKING_HOST) {
+        plan_refuse(plan, rule->origin, "late-names",
+                    arena_printf(plan->arena,
+                                 "%s does not exist, and the command could make it: the next run would obey what it "
+                                 "wrote. Create it first, or let the command write less",
+                                 escaped(plan->arena, rule->text)));
     } else if (rule->derived) {
         add_hold(plan, rule, 0, "nothing is there now; names made during the run are not held yet");
     } else {
@@ -137,6 +143,9 @@ void plan_holds(struct plan *plan, const struct tree *tree)
             add_hold(plan, rule, locks_of(plan, rule),
                      rule->widened ? "with the whole directory above it, which cannot be searched" : NULL);
     }
+    if (plan->network == NETWORK_HOST && policy->network.denied.count)
+        plan_refuse(plan, policy->network.denied.items[0].origin, NULL,
+                    "network.mode host filters nothing, so deniedDomains cannot be held: take one of the two away");
     if (plan->network == NETWORK_FILTERED) {
         struct origin origin =
             policy->network.allowed.count ? policy->network.allowed.items[0].origin : policy->network.mode_origin;

@@ -1,9 +1,9 @@
 /* From rules to mounts.
  *
  * Rules only change what is allowed at the paths they name ("boundaries"): the
- * paths that exist at start and that some rule really names, and the protected
- * names at the top of each writable root. Everything between two boundaries has
- * one access, and decide() says which. So:
+ * paths that exist at start and that some rule really names (protected names at
+ * the top of a writable root have such rules too). Everything between two
+ * boundaries has one access, and decide() says which. So:
  *
  *   1. collect the boundaries;
  *   2. walk them from "/" down, asking decide() at each; a boundary that changes
@@ -21,7 +21,6 @@
 #include "base/path.h"
 #include "host/degraded.h"
 #include "plan/internal.h"
-#include "policy/protect.h"
 #include "policy/resolve.h"
 
 #include <stdlib.h>
@@ -107,44 +106,19 @@ static void add_boundary(struct builder *builder, struct slice path, enum node n
     builder->boundaries[builder->boundary_count++] = boundary;
 }
 
-static void add_protected(void *argument, struct slice path)
-{
-    struct builder *builder = argument;
-    struct tree_place place;
-
-    /* A link cannot be covered by a mount; names behind one are the doorman's. */
-    if (tree_follow(builder->tree, builder->arena, path, &place, NULL) && place.link_count == 0)
-        add_boundary(builder, place.path, place.node);
-}
-
-/* A directory of the host that a rule names as writable. */
-static bool is_writable_root(const struct policy *policy, const struct path_rule *rule)
-{
-    struct effect effect;
-
-    if (rule->dropped || !rule_grants_writing(rule) || !rule->pattern.literal || rule->node != NODE_DIRECTORY ||
-        rule->backing != BACKING_HOST || policy->filesystem.disabled)
-        return false;
-    effect = plan_effect_at(policy, rule->real);
-    return effect.access == ACCESS_WRITE && effect.backing == BACKING_HOST;
-}
-
 static void collect_boundaries(struct builder *builder)
 {
     const struct policy *policy = builder->policy;
 
+    /* Given up on that backend, so that something can be made beside them. */
+    bool without_protection =
+        policy->around.backend == BACKEND_LANDLOCK && (policy->around.accepted & 1U << DEGRADED_PROTECTED_NAMES) != 0;
+
     add_boundary(builder, SLICE("/"), NODE_DIRECTORY);
     for (size_t i = 0; i < policy->paths.count; i++) {
         const struct path_rule *rule = &policy->paths.items[i];
-        if (!rule->dropped && (rule->pattern.literal || rule->widened))
+        if (!rule->dropped && (rule->pattern.literal || rule->widened) && !(without_protection && rule->protects))
             add_boundary(builder, rule->real, rule->node);
-    }
-    if (policy->around.backend == BACKEND_LANDLOCK && (policy->around.accepted & 1U << DEGRADED_PROTECTED_NAMES))
-        return; /* given up, so that something can be made beside them */
-    for (size_t i = 0; i < policy->paths.count; i++) {
-        const struct path_rule *rule = &policy->paths.items[i];
-        if (is_writable_root(policy, rule))
-            protect_candidates(policy, rule->real, builder->arena, add_protected, builder);
     }
 }
 
@@ -331,7 +305,7 @@ static void place_links(struct builder *builder)
 {
     for (size_t i = 0; i < builder->policy->paths.count; i++) {
         const struct path_rule *rule = &builder->policy->paths.items[i];
-        if (rule->dropped || !rule->link_count || !rule_is_visible(rule) ||
+        if (rule->dropped || !rule->link_count || rule->node == NODE_ABSENT || !rule_is_visible(rule) ||
             !decide_real_path(builder->policy, OPERATION_READ, rule->real).allowed)
             continue;
         for (size_t j = 0; j < rule->link_count; j++) {

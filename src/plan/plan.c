@@ -26,10 +26,9 @@ enum access plan_access_at(const struct plan *plan, struct slice path)
     case STEP_ROOT:
     case STEP_BIND:
     case STEP_PIN:
-        return innermost->writable ? ACCESS_WRITE : ACCESS_READ;
     case STEP_PRIVATE:
     case STEP_OVERLAY:
-        return ACCESS_WRITE;
+        return innermost->writable ? ACCESS_WRITE : ACCESS_READ;
     case STEP_DEVICES:
     case STEP_PROC:
         break;
@@ -52,7 +51,8 @@ void plan_landlock(struct plan *plan, const struct facts *facts)
             continue;
         plan->landlock = arena_grow(plan->arena, plan->landlock, plan->landlock_count, plan->landlock_count + 1,
                                     &plan->landlock_capacity, sizeof *plan->landlock);
-        plan->landlock[plan->landlock_count++] = (struct landlock_rule){step->path, own || step->writable};
+        plan->landlock[plan->landlock_count++] =
+            (struct landlock_rule){step->path, step->writable || step->kind == STEP_DEVICES || step->kind == STEP_PROC};
     }
 }
 

@@ -22,7 +22,7 @@ enum step_kind {
     STEP_HIDE_DIRECTORY, /* a read-only tmpfs of mode `mode` holding `entries` and nothing else */
     STEP_HIDE_FILE,      /* a regular file of mode 000, read-only: opening it gives EACCES */
     STEP_EMPTY_FILE,     /* an empty regular file of mode 444, read-only */
-    STEP_PRIVATE,        /* a writable tmpfs of mode `mode` holding `entries` */
+    STEP_PRIVATE,        /* a tmpfs of mode `mode` holding `entries`, writable if `writable` */
     STEP_OVERLAY,        /* copy-on-write over the host's `path`; the upper layer is a tmpfs of this run */
     STEP_DEVICES,        /* /dev: a tmpfs with the usual nodes, its own devpts and shm, and `entries` (device files) */
     STEP_PROC            /* a fresh /proc with its dangerous parts read-only or hidden */
@@ -41,7 +41,7 @@ struct entry {
 struct step {
     enum step_kind kind;
     struct slice path;
-    bool writable; /* STEP_BIND, STEP_PIN; STEP_ROOT too, when the policy opens all of it */
+    bool writable; /* STEP_ROOT, STEP_BIND, STEP_PIN, STEP_PRIVATE, STEP_OVERLAY */
     unsigned mode; /* directories made by cloche: 0000, 0555 (passage), 0755, 01777 */
     struct entry *entries;
     size_t entry_count;

@@ -55,10 +55,9 @@ static const char *access_word(const struct step *step)
     case STEP_ROOT:
     case STEP_BIND:
     case STEP_PIN:
-        return step->writable ? "writable" : "read-only";
     case STEP_PRIVATE:
     case STEP_OVERLAY:
-        return "writable";
+        return step->writable ? "writable" : "read-only";
     case STEP_HIDE_DIRECTORY:
         return step->mode ? "shows only what is allowed" : "hidden";
     case STEP_HIDE_FILE:

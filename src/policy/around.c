@@ -103,6 +103,22 @@ static bool find_home(struct arena *arena, const struct tree *tree, const char *
     return true;
 }
 
+/* sudo keeps HOME, containers and services set it elsewhere: the secrets are still
+ * where the account's home is. */
+static bool find_passwd_home(struct arena *arena, const struct tree *tree, struct slice in_passwd,
+                             struct surroundings *around, struct error *err)
+{
+    struct tree_place place;
+
+    if (!in_passwd.len || in_passwd.ptr[0] != '/')
+        return true;
+    if (!tree_follow(tree, arena, in_passwd, &place, err))
+        return error_wrap(err, "cannot use the home directory in /etc/passwd");
+    if (place.node == NODE_DIRECTORY && place.path.len > 1 && !slice_equal(place.path, around->home))
+        around->passwd_home = arena_slice(arena, place.path);
+    return true;
+}
+
 /* The current directory by its real name; getcwd also tells when it is gone. */
 static bool current_directory(struct arena *arena, struct slice *path, struct error *err)
 {
@@ -169,6 +185,7 @@ bool surroundings_gather_with(struct arena *arena, enum personality personality,
     }
     if (!project)
         whence = "the current directory";
+    around->project_is_named = project != NULL;
 
     if (file_read("/etc/passwd", PASSWD_MAX, arena, &passwd, NULL, &unread))
         passwd_find(passwd, geteuid(), &name, &passwd_home);
@@ -180,6 +197,9 @@ bool surroundings_gather_with(struct arena *arena, enum personality personality,
 
     if (!find_home(arena, tree, variable(environment, "HOME"), passwd_home, around, err) ||
         !find_project(arena, tree, project, whence, around, err))
+        return false;
+
+    if (!find_passwd_home(arena, tree, passwd_home, around, err))
         return false;
 
     if (personality == PERSONALITY_CLOCHE && !project_option && path_covers(around->project, around->home))

@@ -130,6 +130,7 @@ static void deny_writing(struct policy *policy, const char *what, struct slice p
     struct path_rule rule = built_in(what, path, ACCESS_READ, BACKING_HOST);
 
     rule.list = LIST_DENY_WRITE;
+    rule.vital = true;
     policy_add_path(policy, rule);
 }
 

@@ -150,6 +150,29 @@ static void note_unbuilt(struct loader *loader)
     }
 }
 
+/* What is hidden in $HOME is hidden in the account's own home too, where that is
+ * another directory: HOME alone must not decide what is a secret. */
+static void hide_in_passwd_home(struct loader *loader)
+{
+    struct policy *policy = loader->policy;
+    struct slice home = loader->around.home;
+    size_t count = policy->paths.count;
+
+    if (!loader->around.passwd_home.len || loader->srt)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        struct path_rule rule = policy->paths.items[i];
+        if (rule.list != LIST_DENY_READ || !rule.pattern.literal || !path_covers(home, rule.pattern.text))
+            continue;
+        struct slice below = slice_from(rule.pattern.text, home.len);
+        struct slice path = below.len ? path_normal(loader->arena, loader->around.passwd_home, slice_from(below, 1))
+                                      : loader->around.passwd_home;
+        rule.pattern = (struct pattern){.text = path, .fixed = path, .literal = true};
+        rule.derived = true;
+        policy_add_path(policy, rule);
+    }
+}
+
 void policy_finish(struct loader *loader)
 {
     struct policy *policy = loader->policy;
@@ -169,6 +192,7 @@ void policy_finish(struct loader *loader)
         policy_add_name(policy, &policy->environment.pass, SLICE("*"), by_default);
     if (loader->srt)
         srt_defaults(loader);
+    hide_in_passwd_home(loader);
     drop_derived_around_secrets(loader);
     reasons_finish(loader);
     unprotect_finish(loader);

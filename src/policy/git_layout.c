@@ -75,19 +75,24 @@ void git_layout_protected(const struct tree *tree, struct arena *arena, struct s
         report(arena, common, found, argument);
 }
 
-bool git_layout_worktree(const struct tree *tree, struct arena *arena, struct slice project, struct slice *common)
+bool git_layout_worktree(const struct tree *tree, struct arena *arena, struct slice project, struct slice *common,
+                         struct slice *directory)
 {
     struct slice dot_git = path_join(arena, project, SLICE(".git"));
-    struct slice directory;
     struct slice target;
     struct slice back;
 
     if (tree->look(tree->context, dot_git, arena, &target) != NODE_FILE ||
-        !read_pointer(tree, arena, dot_git, SLICE("gitdir:"), &directory) ||
-        !read_pointer(tree, arena, path_join(arena, directory, SLICE("commondir")), SLICE(""), common) ||
-        !path_covers(*common, directory))
+        !read_pointer(tree, arena, dot_git, SLICE("gitdir:"), directory) ||
+        !read_pointer(tree, arena, path_join(arena, *directory, SLICE("commondir")), SLICE(""), common))
         return false;
-    if (!tree->read(tree->context, path_join(arena, directory, SLICE("gitdir")), POINTER_LENGTH_MAX, arena, &back))
+    /* Only the layout git itself makes: COMMON/worktrees/NAME, with a file in it
+     * that names this worktree. And outside of it, or else the project vouches
+     * for itself. */
+    if (!slice_equal(path_parent(*directory), path_join(arena, *common, SLICE("worktrees"))) ||
+        path_covers(project, *directory) || path_covers(*common, project))
         return false;
-    return slice_equal(path_normal(arena, directory, first_line(back)), dot_git);
+    if (!tree->read(tree->context, path_join(arena, *directory, SLICE("gitdir")), POINTER_LENGTH_MAX, arena, &back))
+        return false;
+    return slice_equal(path_normal(arena, *directory, first_line(back)), dot_git);
 }

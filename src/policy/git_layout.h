@@ -11,9 +11,11 @@
 void git_layout_protected(const struct tree *tree, struct arena *arena, struct slice root,
                           void (*found)(void *argument, struct slice path), void *argument);
 
-/* If `project` is a linked worktree, the directory its repository keeps the
- * shared part in. Believed only when the repository itself points back at this
- * worktree: what is written inside the project cannot choose it. */
-bool git_layout_worktree(const struct tree *tree, struct arena *arena, struct slice project, struct slice *common);
+/* If `project` is a linked worktree: the directory its repository keeps for it,
+ * and the one it keeps the shared part in. Believed only when the repository
+ * itself, outside the project, points back at this worktree. The caller must see
+ * to it that nothing inside could have written that. */
+bool git_layout_worktree(const struct tree *tree, struct arena *arena, struct slice project, struct slice *common,
+                         struct slice *directory);
 
 #endif

@@ -53,6 +53,8 @@ struct path_rule {
     bool required;       /* absent: refuse to start */
     bool at_start;       /* pattern over one directory's entries as they are at start */
     bool derived;        /* from $PATH or a default: dropped, not refused, where it cannot be honoured */
+    bool vital;          /* cloche's own policy and state: a run that could make it is not let through in silence */
+    bool protects;       /* a protected name that exists, or what git finds through one */
     struct origin origin;
 
     /* Filled by policy_resolve. */
@@ -140,6 +142,8 @@ struct surroundings {
     enum personality personality;
     struct slice project;
     struct slice home;
+    struct slice passwd_home; /* what /etc/passwd says, where that is another directory; else empty */
+    bool project_is_named;    /* by an option or a variable, not by where we stand */
     struct slice user;
     struct slice host_name;
     char *const *environment; /* NAME=VALUE, NULL at the end */

@@ -57,10 +57,6 @@ const char *const protected_names[] = {
     NULL,
 };
 
-/* Where a name above has a wildcard, the files that programs really read: these
- * can be looked for without reading a directory. */
-static const char *const spelled_out[] = {".claude/settings.json", ".claude/settings.local.json", NULL};
-
 struct components {
     struct slice items[COMPONENTS_MAX];
     size_t count;
@@ -139,7 +135,7 @@ static bool is_git_config(struct slice name)
     return slice_ends(name, SLICE("/config")) || slice_ends(name, SLICE("/config.worktree"));
 }
 
-static bool is_unprotected(const struct policy *policy, struct slice name)
+bool protect_is_lifted(const struct policy *policy, struct slice name)
 {
     if (policy->filesystem.allow_git_config && is_git_config(name))
         return true;
@@ -177,7 +173,7 @@ bool protect_matches(const struct policy *policy, struct slice path, size_t from
     split(path, &components);
     for (size_t i = 0; protected_names[i]; i++) {
         struct slice candidate = slice_of(protected_names[i]);
-        if (!search(&components, candidate, from, depth) || is_unprotected(policy, candidate))
+        if (!search(&components, candidate, from, depth) || protect_is_lifted(policy, candidate))
             continue;
         *name = protected_names[i];
         *origin = (struct origin){"built-in", "protected names"};
@@ -193,10 +189,10 @@ bool protect_matches(const struct policy *policy, struct slice path, size_t from
     return false;
 }
 
-static void offer(struct arena *arena, struct slice root, struct slice name,
+static void offer(const struct policy *policy, struct arena *arena, struct slice root, struct slice name,
                   void (*found)(void *argument, struct slice path), void *argument)
 {
-    if (name.len && !name_has_wildcard(name))
+    if (name.len && !name_has_wildcard(name) && !protect_is_lifted(policy, name))
         found(argument, path_normal(arena, root, name));
 }
 
@@ -204,9 +200,7 @@ void protect_candidates(const struct policy *policy, struct slice root, struct a
                         void (*found)(void *argument, struct slice path), void *argument)
 {
     for (size_t i = 0; protected_names[i]; i++)
-        offer(arena, root, slice_of(protected_names[i]), found, argument);
-    for (size_t i = 0; spelled_out[i]; i++)
-        offer(arena, root, slice_of(spelled_out[i]), found, argument);
+        offer(policy, arena, root, slice_of(protected_names[i]), found, argument);
     for (size_t i = 0; i < policy->filesystem.protect.count; i++)
-        offer(arena, root, policy->filesystem.protect.items[i].text, found, argument);
+        offer(policy, arena, root, policy->filesystem.protect.items[i].text, found, argument);
 }

@@ -16,9 +16,17 @@ bool protect_matches(const struct policy *policy, struct slice path, size_t from
                      struct origin *origin, size_t *depth);
 
 /* Calls `found` for each protected path directly below `root` that needs no
- * wildcard to be spelled, and for the usual spellings of those that do. Used to
- * find what exists at start: one look per name, no walk. */
+ * wildcard to be spelled. */
 void protect_candidates(const struct policy *policy, struct slice root, struct arena *arena,
                         void (*found)(void *argument, struct slice path), void *argument);
+
+/* Calls `found` for each protected path at the top of `root` that exists now:
+ * one look per name, one readdir of each directory in which a pattern (or, in the
+ * project, another case) may match; never a walk. */
+void protect_present(const struct policy *policy, const struct tree *tree, struct slice root,
+                     void (*found)(void *argument, struct slice path), void *argument);
+
+/* Is this name taken from the protected ones by the policy? */
+bool protect_is_lifted(const struct policy *policy, struct slice name);
 
 #endif

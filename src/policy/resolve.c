@@ -7,7 +7,7 @@
  *   3. see to it that no link inside a writable root chooses what is allowed;
  *   4. drop what grants a path that does not exist (there is nothing to attach a
  *      grant to, and decide() must not promise it);
- *   5. add what git's pointers lead to;
+ *   5. add what protected names and git's pointers lead to;
  *   6. index all rules by what they really name.
  *
  * A denial whose place cannot be inspected is widened to the nearest directory
@@ -19,6 +19,7 @@
 #include "policy/built_in.h"
 #include "policy/decide.h"
 #include "policy/git_layout.h"
+#include "policy/protect.h"
 
 bool rule_is_visible(const struct path_rule *rule)
 {
@@ -160,12 +161,19 @@ static void judge_all_links(struct policy *policy, struct problems *problems)
 
 /* Entries of $PATH and other things nobody wrote give way to what hides them;
  * the skeleton of $HOME itself is made to be filled by them. */
+static bool covers_a_home(const struct policy *policy, struct slice path)
+{
+    return path_covers(path, policy->around.home) ||
+           (policy->around.passwd_home.len && path_covers(path, policy->around.passwd_home));
+}
+
 static bool is_hidden_by_name(const struct policy *policy, const struct path_rule *rule)
 {
     for (size_t i = 0; i < policy->paths.count; i++) {
         const struct path_rule *other = &policy->paths.items[i];
-        if (other->list == LIST_DENY_READ && !other->dropped && other->pattern.literal &&
-            path_covers(other->real, rule->real) && !path_covers(other->real, policy->around.home))
+        bool hides = other->list == LIST_DENY_READ || (other->list == LIST_RULES && other->access == ACCESS_NONE);
+        if (hides && !other->dropped && other->pattern.literal && !covers_a_home(policy, other->real) &&
+            path_covers(other->real, rule->real))
             return true;
     }
     return false;
@@ -229,7 +237,10 @@ static void drop_unusable(struct policy *policy, struct path_rule *rule, struct 
                     escaped(policy->arena, rule->text), escaped(policy->arena, rule->real));
         return;
     }
-    if (rule_is_visible(rule) && rule->node == NODE_ABSENT && rule->list != LIST_BUILT_IN)
+    /* A rule that says read also refuses writing, which matters for what is made
+     * later; every other grant has nothing to be attached to. */
+    bool restricts = rule->list == LIST_RULES && rule->access < ACCESS_WRITE;
+    if (rule_is_visible(rule) && !restricts && rule->node == NODE_ABSENT && rule->list != LIST_BUILT_IN)
         drop(rule, "it does not exist");
     else if (rule->derived && rule->list == LIST_ALLOW_READ && is_hidden_by_name(policy, rule))
         drop(rule, "a denyRead covers it");
@@ -283,27 +294,31 @@ static void expand_patterns(struct policy *policy, const struct tree *tree, stru
     }
 }
 
-static void add_git_denial(void *argument, struct slice path)
+static void add_protected_path(void *argument, struct slice path)
 {
     struct policy *policy = argument;
     struct path_rule rule = {.list = LIST_DENY_WRITE,
                              .text = path,
                              .pattern = {.text = path, .fixed = path, .literal = true},
                              .derived = true,
-                             .origin = {"built-in", "protected names, through a .git pointer"}};
+                             .protects = true,
+                             .origin = {"built-in", "protected names"}};
 
     policy_add_path(policy, rule);
 }
 
-static void add_git_denials(struct policy *policy, const struct tree *tree)
+/* What protected names stand for in each writable root now, links followed, and
+ * what git's pointers lead to. */
+static void add_protected(struct policy *policy, const struct tree *tree)
 {
     size_t count = policy->paths.count;
 
     for (size_t i = 0; i < count; i++) {
-        const struct path_rule *rule = &policy->paths.items[i];
-        if (!rule->dropped && rule_grants_writing(rule) && rule->backing == BACKING_HOST && rule->pattern.literal &&
-            rule->node == NODE_DIRECTORY)
-            git_layout_protected(tree, policy->arena, rule->real, add_git_denial, policy);
+        struct path_rule rule = policy->paths.items[i];
+        if (!is_host_root(&rule))
+            continue;
+        protect_present(policy, tree, rule.real, add_protected_path, policy);
+        git_layout_protected(tree, policy->arena, rule.real, add_protected_path, policy);
     }
 }
 
@@ -313,21 +328,29 @@ static void add_git_denials(struct policy *policy, const struct tree *tree)
 static void add_worktree_grant(struct policy *policy, const struct tree *tree)
 {
     struct slice common;
+    struct slice directory;
+    bool project_is_writable = false;
 
-    if (policy->filesystem.disabled || policy->around.personality == PERSONALITY_SRT)
+    if (policy->filesystem.disabled || policy->around.personality == PERSONALITY_SRT ||
+        !git_layout_worktree(tree, policy->arena, policy->around.project, &common, &directory) ||
+        path_covers(common, policy->around.home))
         return;
     for (size_t i = 0; i < policy->paths.count; i++) {
         const struct path_rule *rule = &policy->paths.items[i];
-        if (!is_host_root(rule) || !slice_equal(rule->real, policy->around.project))
+        if (!is_host_root(rule))
             continue;
-        if (git_layout_worktree(tree, policy->arena, policy->around.project, &common))
-            policy_add_path(policy, (struct path_rule){.list = LIST_ALLOW_WRITE,
-                                                       .text = common,
-                                                       .pattern = {.text = common, .fixed = common, .literal = true},
-                                                       .derived = true,
-                                                       .origin = {"built-in", "the repository of this git worktree"}});
-        return;
+        /* In reach of the command, the repository's word would be the command's;
+         * and then the grant is not needed. */
+        if (path_covers(rule->real, directory))
+            return;
+        project_is_writable = project_is_writable || slice_equal(rule->real, policy->around.project);
     }
+    if (project_is_writable)
+        policy_add_path(policy, (struct path_rule){.list = LIST_ALLOW_WRITE,
+                                                   .text = common,
+                                                   .pattern = {.text = common, .fixed = common, .literal = true},
+                                                   .derived = true,
+                                                   .origin = {"built-in", "the repository of this git worktree"}});
 }
 
 static void index_rule(struct policy *policy, struct path_rule *rule)
@@ -377,11 +400,29 @@ static void build_index(struct policy *policy)
     for (size_t i = 0; i < policy->paths.count; i++) {
         const struct path_rule *rule = &policy->paths.items[i];
         if (rule->dropped || !rule_is_visible(rule) || !rule->pattern.literal || rule->real.len <= 1 ||
+            (rule->node == NODE_ABSENT && rule->list != LIST_BUILT_IN) ||
             !decide_real_path(policy, OPERATION_READ, rule->real).allowed)
             continue;
         mark_passages(policy, rule->real);
         for (size_t j = 0; j < rule->link_count; j++)
             mark_passages(policy, rule->links[j].at);
+    }
+}
+
+/* A directory that policy hides is nobody's project by accident: as the project
+ * it would be shown and written (`cd ~/.ssh; cloche run x`). */
+static void judge_project(struct policy *policy, struct problems *problems)
+{
+    for (size_t i = 0; i < policy->paths.count; i++) {
+        const struct path_rule *rule = &policy->paths.items[i];
+        if (rule->list != LIST_DENY_READ || rule->dropped || !rule->pattern.literal || rule->node != NODE_DIRECTORY ||
+            covers_a_home(policy, rule->real) || !path_covers(rule->real, policy->around.project))
+            continue;
+        problem_add(problems, rule->origin.file, rule->origin.path,
+                    "the current directory would be the project, and it lies in %s, which this rule hides: name it "
+                    "with -C if you mean it",
+                    escaped(policy->arena, rule->text));
+        return;
     }
 }
 
@@ -421,11 +462,16 @@ void policy_resolve(struct policy *policy, const struct tree *tree, struct probl
 
     written = policy->paths.count;
     add_worktree_grant(policy, tree);
+    for (size_t i = written; i < policy->paths.count; i++)
+        follow(policy, tree, &policy->paths.items[i], problems, &err);
+    written = policy->paths.count;
     if (!policy->filesystem.disabled)
-        add_git_denials(policy, tree);
+        add_protected(policy, tree);
     for (size_t i = written; i < policy->paths.count; i++)
         follow(policy, tree, &policy->paths.items[i], problems, &err);
 
     follow_sockets(policy, tree);
     build_index(policy);
+    if (!policy->around.project_is_named && policy->around.personality == PERSONALITY_CLOCHE)
+        judge_project(policy, problems);
 }

@@ -76,6 +76,10 @@ static void grow_tree(struct random_case *test, struct dice *dice)
     add_node(test, test->prefix, NODE_DIRECTORY, (struct slice){0});
     add_node(test, test->home, NODE_DIRECTORY, (struct slice){0});
     add_node(test, test->project, NODE_DIRECTORY, (struct slice){0});
+    /* A run that could make cloche's own files is refused, and would tell nothing. */
+    add_node(test, path_join(test->arena, test->home, SLICE(".config/cloche")), NODE_DIRECTORY, (struct slice){0});
+    add_node(test, path_join(test->arena, test->home, SLICE(".local/state/cloche")), NODE_DIRECTORY, (struct slice){0});
+    add_node(test, path_join(test->arena, test->home, SLICE(".srt-settings.json")), NODE_FILE, (struct slice){0});
     /* Real runs keep their probe here. */
     add_node(test, test->tools, NODE_DIRECTORY, (struct slice){0});
     for (size_t i = 0; i < wanted; i++) {

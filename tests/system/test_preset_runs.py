@@ -148,7 +148,12 @@ def test_home_is_not_taken_for_a_project(lived_in):
         answer = lived_in.cloche("run", "true", cwd=directory)
         assert answer.returncode == 125
         assert "-C" in answer.stderr
-    assert lived_in.cloche("run", "-C", lived_in.home, "true", cwd=lived_in.home).returncode == 0
+    # Named, it is taken; but then the command could make the policy of the next run.
+    answer = lived_in.cloche("run", "-C", lived_in.home, "true", cwd=lived_in.home)
+    assert answer.returncode == 125
+    assert "the next run would obey what it wrote" in answer.stderr
+    named = ["run", "--allow-degraded", "late-names", "-C", lived_in.home]
+    assert lived_in.cloche(*named, "true", cwd=lived_in.home).returncode == 0
 
 
 def test_readonly_and_workspace_are_codexs(lived_in):

@@ -197,6 +197,68 @@ static void test_unprotect_and_protect_change_the_names(void **state)
     world_free(&world);
 }
 
+static void test_existing_protected_names_are_held_however_they_are_spelt(void **state)
+{
+    struct world world;
+    (void)state;
+
+    assert_true(world_make(&world,
+                           "/home/u/p/.git/worktrees/w/commondir\n/home/u/p/.git/modules/m/hooks/\n/home/u/p/.IDEA/\n"
+                           "/home/u/p/ci/a.yml\n/home/u/p/.claude/settings.extra.json\n/home/u/p/real/\n"
+                           "/home/u/p/.husky -> real\n",
+                           "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\".\"],\"protect\":[\"ci/*.yml\"]}}"));
+    assert_string_equal(world_step(&world, "/home/u/p/.git/worktrees/w/commondir"), "bind");
+    assert_string_equal(world_step(&world, "/home/u/p/.git/modules/m/hooks"), "bind");
+    assert_string_equal(world_step(&world, "/home/u/p/.IDEA"), "bind");
+    assert_string_equal(world_step(&world, "/home/u/p/ci/a.yml"), "bind");
+    assert_string_equal(world_step(&world, "/home/u/p/.claude/settings.extra.json"), "bind");
+    assert_string_equal(world_step(&world, "/home/u/p/real"), "bind");
+    ACCESS("/home/u/p/.husky/pre-commit", "r-");
+    world_free(&world);
+
+    assert_true(world_make(&world, "/home/u/p/.git := gitdir: /elsewhere\n",
+                           "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\".\"]}}"));
+    ACCESS("/home/u/p/.git", "r-");
+    world_free(&world);
+}
+
+static void test_rules_about_what_comes_later_are_not_believed(void **state)
+{
+    struct world world;
+    (void)state;
+
+    assert_true(
+        world_make(&world, "",
+                   "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\".\"]},\"rules\":["
+                   "{\"path\":\"lock\",\"access\":\"read\"},{\"path\":\"null\",\"access\":\"ro-bind-null\"}]}"));
+    ACCESS("/home/u/p/lock", "r-");
+    assert_true(world_has_refusal(&world, "lock does not exist", "late-names"));
+    assert_true(world_has_refusal(&world, "null does not exist", "late-names"));
+    world_free(&world);
+
+    assert_true(
+        world_make(&world, "/home/u/.config/\n", "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\"~/.config\"]}}"));
+    assert_true(world_has_refusal(&world, "the next run would obey", "late-names"));
+    world_free(&world);
+
+    assert_true(
+        world_make(&world, "", "{\"extends\":[],\"network\":{\"mode\":\"host\",\"deniedDomains\":[\"x.org\"]}}"));
+    assert_true(world_has_refusal(&world, "filters nothing", NULL));
+    world_free(&world);
+}
+
+static void test_deny_write_covers_private_places_too(void **state)
+{
+    struct world world;
+    (void)state;
+
+    assert_true(world_make(&world, "/home/u/.cache/x\n",
+                           "{\"extends\":[],\"filesystem\":{\"denyWrite\":[\"~\",\"/tmp\"],\"caches\":\"private\"}}"));
+    ACCESS("/home/u/.cache/x", "r-");
+    assert_string_equal(world_step(&world, "/home/u/.cache"), "overlay");
+    world_free(&world);
+}
+
 static void test_root_that_lies_below_a_protected_name_is_usable(void **state)
 {
     struct world world;
@@ -244,6 +306,25 @@ static void test_worktree_may_write_its_repository_but_not_what_git_runs(void **
     ACCESS("/home/u/main/.git/config", "r-");
     ACCESS("/home/u/main/.git/worktrees/p/gitdir", "r-");
     ACCESS("/home/u/main/src/f", "--");
+    world_free(&world);
+
+    /* A project that points into itself vouches for itself. */
+    assert_true(
+        world_make(&world,
+                   "/home/u/p/.git := gitdir: x\n/home/u/p/x/commondir := ../..\n/home/u/p/x/gitdir := ../.git\n"
+                   "/home/u/f\n",
+                   policy));
+    ACCESS("/home/u/f", "--");
+    world_free(&world);
+
+    /* So does one whose repository another writable root holds. */
+    assert_true(world_make(&world,
+                           "/home/u/p/.git := gitdir: /home/u/q/.git/worktrees/p\n/home/u/q/.git/objects/\n"
+                           "/home/u/q/.git/worktrees/p/commondir := ../..\n/home/u/f\n"
+                           "/home/u/q/.git/worktrees/p/gitdir := /home/u/p/.git\n",
+                           "{\"extends\":[],\"filesystem\":{\"denyRead\":[\"~\"],\"allowWrite\":[\".\","
+                           "\"~/q/.git/worktrees\"]}}"));
+    ACCESS("/home/u/q/.git/objects", "--");
     world_free(&world);
 
     /* A pointer the repository does not return was written by somebody else. */
@@ -392,6 +473,9 @@ int main(void)
         cmocka_unit_test(test_link_in_a_writable_root_chooses_nothing),
         cmocka_unit_test(test_protected_names_at_any_depth_and_in_any_case),
         cmocka_unit_test(test_unprotect_and_protect_change_the_names),
+        cmocka_unit_test(test_existing_protected_names_are_held_however_they_are_spelt),
+        cmocka_unit_test(test_rules_about_what_comes_later_are_not_believed),
+        cmocka_unit_test(test_deny_write_covers_private_places_too),
         cmocka_unit_test(test_root_that_lies_below_a_protected_name_is_usable),
         cmocka_unit_test(test_git_pointers_lead_to_what_is_protected),
         cmocka_unit_test(test_worktree_may_write_its_repository_but_not_what_git_runs),

@@ -1,0 +1,135 @@
+"""Ways in which a command once got more than its policy says, kept shut.
+
+Each test plays the attack against the real binary, judged from the host, with the
+honest case beside it."""
+
+import subprocess
+
+import pytest
+
+
+def git(person, *arguments, cwd):
+    done = subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", *arguments], cwd=cwd, check=True,
+                          capture_output=True, text=True, user=person.uid, group=person.uid, extra_groups=[],
+                          env={"PATH": "/usr/bin:/bin", "HOME": str(person.home)})
+    return done.stdout
+
+
+@pytest.fixture
+def worktree(person):
+    """A linked worktree as the project, its repository elsewhere in the home."""
+    repository = person.directory("main")
+    git(person, "init", "-q", cwd=repository)
+    git(person, "commit", "-q", "--allow-empty", "-m", "first", cwd=repository)
+    git(person, "worktree", "add", "-q", str(person.home / "tree"), cwd=repository)
+    git(person, "worktree", "add", "-q", str(person.home / "other"), cwd=repository)
+    person.tree = person.home / "tree"
+    person.repository = repository
+    return person
+
+
+def test_project_cannot_vouch_for_itself_as_a_git_worktree(person):
+    secret = person.file(person.home / ".ssh" / "id_rsa", "the secret key\n")
+    plant = 'mkdir x; echo ../.. >x/commondir; echo ../.git >x/gitdir; echo "gitdir: x" >.git'
+    assert person.cloche("run", "sh", "-c", plant).returncode == 0
+    answer = person.cloche("run", "sh", "-c", f"cat {secret}; echo x >{person.home}/planted")
+    assert "the secret key" not in answer.stdout
+    assert not (person.home / "planted").exists()
+
+
+def test_git_works_in_a_linked_worktree_and_cannot_make_git_run_anything(worktree):
+    person = worktree
+    work = "echo b >b && git add b && git -c user.name=t -c user.email=t@t commit -qm second && echo done"
+    answer = person.cloche("run", "sh", "-c", work, cwd=person.tree)
+    assert answer.stdout == "done\n", answer.stderr
+    assert "second" in git(person, "log", "--oneline", "--all", cwd=person.repository)
+
+    pointers = [person.tree / ".git", person.repository / ".git" / "worktrees" / "other" / "commondir",
+                person.repository / ".git" / "config"]
+    before = [path.read_bytes() for path in pointers]
+    for path in [*pointers, person.repository / ".git" / "hooks" / "post-checkout"]:
+        person.cloche("run", "sh", "-c", f"echo 'gitdir: ./evil' >{path}; rm -f {path}; mv {path} {path}2", cwd=person.tree)
+    assert [path.read_bytes() for path in pointers] == before
+    assert not (person.repository / ".git" / "hooks" / "post-checkout").exists()
+
+
+def test_policy_of_the_next_run_cannot_be_made(person):
+    person.directory(".config")
+    policy = person.file(person.home / "policy.json", {"filesystem": {"allowWrite": ["~/.config", "."]}})
+    make = 'mkdir -p ~/.config/cloche && echo \'{"extends":[]}\' >~/.config/cloche/policy.json'
+    answer = person.cloche("run", "-s", policy, "sh", "-c", make)
+    assert answer.returncode == 125 and "the next run would obey what it wrote" in answer.stderr
+    assert not (person.home / ".config" / "cloche").exists()
+
+    # With the directory there, the run goes on and the directory is held.
+    person.directory(".config/cloche")
+    answer = person.cloche("run", "-s", policy, "sh", "-c", make + "; echo y >~/.config/other")
+    assert answer.returncode == 0
+    assert not list((person.home / ".config" / "cloche").iterdir())
+    assert (person.home / ".config" / "other").read_text() == "y\n"
+
+
+@pytest.mark.parametrize("name", [".git/worktrees/w/commondir", ".git/modules/m/hooks/pre-commit", ".IDEA/workspace.xml",
+                                  ".claude/settings.extra.json", ".husky/pre-commit"])
+def test_protected_names_that_exist_are_held_however_they_are_spelt(person, name):
+    path = person.file(name, "as it was\n")
+    person.file("ordinary", "as it was\n")
+    person.cloche("run", "sh", "-c", f"echo evil >{name}; rm -rf {name}; echo new >ordinary")
+    assert path.read_text() == "as it was\n"
+    assert (person.project / "ordinary").read_text() == "new\n"
+
+
+def test_protected_name_that_is_a_link_is_held_where_it_leads(person):
+    hook = person.file("real/pre-commit", "as it was\n")
+    person.link(".husky", "real")
+    person.cloche("run", "sh", "-c", "echo evil >.husky/pre-commit; echo evil >real/pre-commit; echo ok >fine")
+    assert hook.read_text() == "as it was\n"
+    assert (person.project / "fine").exists()
+
+
+def test_deny_write_is_no_success_into_the_void(person):
+    person.file(person.home / ".cache" / "f", "cached\n")
+    policy = person.file(person.home / "policy.json", {"extends": ["preset:dev"], "filesystem": {"denyWrite": ["~/.cache"]}})
+    assert person.cloche("run", "-s", policy, "sh", "-c", "echo x >~/.cache/f").returncode != 0
+    assert person.cloche("run", "sh", "-c", "echo x >~/.cache/f").returncode == 0  # private, without the rule
+    assert (person.home / ".cache" / "f").read_text() == "cached\n"
+
+
+def test_secret_directory_is_no_project_by_implication(person):
+    key = person.file(person.home / ".ssh" / "id_rsa", "the secret key\n")
+    answer = person.cloche("run", "cat", "id_rsa", cwd=key.parent)
+    assert answer.returncode == 125 and "-C" in answer.stderr
+    assert "the secret key" not in answer.stdout
+    assert person.cloche("run", "-C", ".", "cat", "id_rsa", cwd=key.parent).stdout == "the secret key\n"
+
+
+def test_home_variable_does_not_decide_what_is_secret():
+    """As the root of this machine, with HOME set elsewhere (sudo keeps it): root's own home stays hidden."""
+    import os
+    import pathlib
+    import tempfile
+
+    if os.geteuid() != 0:
+        pytest.skip("needs another user")
+    home = pathlib.Path("/root")
+    secret = home / ".netrc"
+    if secret.exists():
+        pytest.skip("needs a home without secrets of its own")
+    binary = os.environ.get("CLOCHE") or pathlib.Path(__file__).parents[2] / "build" / "cloche"
+    with tempfile.TemporaryDirectory(dir="/home") as other:
+        secret.write_text("the secret token\n")
+        try:
+            done = subprocess.run([binary, "run", "-C", other, "cat", secret], env={"HOME": other, "PATH": "/usr/bin:/bin"},
+                                  capture_output=True, text=True, check=False)
+        finally:
+            secret.unlink()
+    assert "the secret token" not in done.stdout
+
+
+def test_search_path_does_not_open_what_a_rule_closes(person):
+    tool = person.file(person.home / "tools" / "bin" / "tool", "the closed tool\n")
+    policy = person.file(person.home / "policy.json",
+                         {"extends": ["preset:dev"], "rules": [{"path": "~/tools", "access": "none"}]})
+    path = {"PATH": f"{tool.parent}:/usr/bin:/bin"}
+    assert person.cloche("run", "cat", tool, environment=path).stdout == "the closed tool\n"
+    assert "the closed tool" not in person.cloche("run", "-s", policy, "cat", tool, environment=path).stdout
