@@ -251,16 +251,17 @@ static const struct key limits_keys[] = {
     {.name = NULL},
 };
 
+static const char watching[] = "reporting what is refused";
+static const char logging[] = "a log of what is refused";
+
 static const struct key violation_keys[] = {
-    {.name = "enableDetection", .type = KEY_BOOLEAN},
-    {.name = "watch", .type = KEY_WORD, .words = watch_words, .unbuilt = "watching reads", .unbuilt_word = "all"},
-    {.name = "logViolations", .type = KEY_BOOLEAN},
-    {.name = "violationLogPath",
-     .type = KEY_TEXT,
-     .about = "a path",
-     .apply = log_path_apply,
-     .unbuilt = "a log of violations"},
-    {.name = "useStrace", .type = KEY_BOOLEAN, .no_effect = "cloche sees what is refused without strace"},
+    {.name = "enableDetection", .type = KEY_BOOLEAN, .unbuilt = watching},
+    {.name = "watch", .type = KEY_WORD, .words = watch_words, .apply = watch_apply, .unbuilt = watching},
+    {.name = "logViolations", .type = KEY_BOOLEAN, .unbuilt = logging},
+    {.name = "violationLogPath", .type = KEY_TEXT, .about = "a path", .unbuilt = logging},
+    {.name = "useStrace",
+     .type = KEY_BOOLEAN,
+     .no_effect = "what is refused is not reported yet, and will need no strace"},
     {.name = NULL},
 };
 
@@ -368,7 +369,11 @@ const struct key policy_keys[] = {
     {.name = "seccomp", .type = KEY_OBJECT, .flags = KEY_IN_SRT, .children = seccomp_keys},
     {.name = "limits", .type = KEY_OBJECT, .children = limits_keys},
     {.name = "violation", .type = KEY_OBJECT, .children = violation_keys},
-    {.name = "ignoreViolations", .type = KEY_MAP, .flags = KEY_IN_SRT, .apply = ignore_violations_apply},
+    {.name = "ignoreViolations",
+     .type = KEY_MAP,
+     .flags = KEY_IN_SRT,
+     .apply = ignore_violations_apply,
+     .unbuilt = watching},
     {.name = "credentials", .type = KEY_OBJECT, .flags = KEY_IN_SRT | KEY_STRICT, .children = credentials_keys},
     {.name = "git", .type = KEY_OBJECT, .flags = KEY_IN_SRT, .children = git_keys},
     {.name = "allowNestedUserNamespaces",
@@ -390,7 +395,7 @@ const struct key policy_keys[] = {
      .flags = KEY_IN_SRT,
      .least = 1,
      .most = 10,
-     .no_effect = "protected names hold at every depth, without a search"},
+     .no_effect = "nothing is searched; below the top of a writable directory, names are not protected yet"},
     {.name = "ripgrep", .type = KEY_OBJECT, .flags = KEY_IN_SRT, .children = ripgrep_keys, .no_effect = no_helper},
     {.name = "bwrapPath", .type = KEY_TEXT, .flags = KEY_IN_SRT, .about = "a path", .no_effect = no_helper},
     {.name = "socatPath", .type = KEY_TEXT, .flags = KEY_IN_SRT, .about = "a path", .no_effect = no_helper},

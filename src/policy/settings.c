@@ -173,7 +173,8 @@ void ignore_violations_apply(struct loader *loader, const struct key *key, const
     json_t *value;
     struct slice text;
 
-    (void)key;
+    /* srt's own command line reports nothing either. */
+    unbuilt_note(loader, key, place, !loader->srt && json_object_size(object) > 0);
     json_object_foreach((json_t *)object, name, value)
     {
         struct place here = {.parent = place, .name = name};
@@ -189,7 +190,7 @@ void ignore_violations_apply(struct loader *loader, const struct key *key, const
     }
 }
 
-void log_path_apply(struct loader *loader, const struct key *key, const struct place *place, const json_t *value)
+void watch_apply(struct loader *loader, const struct key *key, const struct place *place, const json_t *value)
 {
-    unbuilt_note(loader, key, place, !slice_is(json_slice(value), "~/.local/state/cloche/violations.jsonl"));
+    unbuilt_note(loader, key, place, !slice_is(json_slice(value), "off"));
 }

@@ -476,7 +476,11 @@ static void test_what_nothing_holds_yet_is_listed_by_name(void **state)
         {"\"limits\":{\"memory\":\"1G\"}", "limits.memory", "memory"},
         {"\"limits\":{\"processes\":9}", "limits.processes", "processes"},
         {"\"filesystem\":{\"tmp\":\"session\"}", "filesystem.tmp", "session"},
-        {"\"violation\":{\"watch\":\"all\"}", "violation.watch", "watching"},
+        {"\"violation\":{\"watch\":\"all\"}", "violation.watch", "refused"},
+        {"\"violation\":{\"watch\":\"writes\"}", "violation.watch", "refused"},
+        {"\"violation\":{\"enableDetection\":true}", "violation.enableDetection", "refused"},
+        {"\"violation\":{\"logViolations\":true}", "violation.logViolations", "log"},
+        {"\"ignoreViolations\":{\"npm\":[]}", "ignoreViolations", "refused"},
         {"\"violation\":{\"violationLogPath\":\"/x\"}", "violation.violationLogPath", "log"},
         {"\"rootCapabilities\":\"files\"", "rootCapabilities", "capabilities"},
     };
@@ -501,9 +505,8 @@ static void test_what_asks_for_nothing_is_not_listed_as_unbuilt(void **state)
         "{\"network\": {\"allowUnixSockets\": [], \"hostPorts\": [], \"unixDatagram\": false, "
         "\"refuseOpaqueTunnels\": false, \"deniedResolvedAddresses\": [], \"strictAllowlist\": true},"
         "\"limits\": {\"memory\": 0, \"processes\": 0, \"wallSeconds\": 5, \"fileSize\": \"1M\", \"openFiles\": 64},"
-        "\"violation\": {\"enableDetection\": true, \"watch\": \"writes\", \"logViolations\": true, "
-        "\"violationLogPath\": \"~/.local/state/cloche/violations.jsonl\"},"
-        "\"rootCapabilities\": \"none\", \"ignoreViolations\": {\"npm\": [\"~/.npm\"]},"
+        "\"violation\": {\"enableDetection\": false, \"watch\": \"off\", \"logViolations\": false},"
+        "\"rootCapabilities\": \"none\", \"ignoreViolations\": {},"
         "\"credentials\": {\"files\": [{\"path\": \"~/k\", \"mode\": \"deny\"}], \"awsPairs\": []}}");
 
     (void)state;
@@ -574,12 +577,12 @@ static void test_keys_without_effect_say_so(void **state)
         {"{\"network\": {\"allowMachLookup\": [\"x\"]}}", "network.allowMachLookup", "macOS"},
         {"{\"windows\": {\"sandboxUser\": \"x\"}}", "windows", "Windows"},
         {"{\"ripgrep\": {\"command\": \"rg\"}}", "ripgrep", "no such helper"},
-        {"{\"mandatoryDenySearchDepth\": 3}", "mandatoryDenySearchDepth", "every depth"},
+        {"{\"mandatoryDenySearchDepth\": 3}", "mandatoryDenySearchDepth", "not protected yet"},
         {"{\"enableWeakerNestedSandbox\": true}", "enableWeakerNestedSandbox", "doctor"},
         {"{\"network\": {\"allowLocalBinding\": true}}", "network.allowLocalBinding", "loopback"},
         {"{\"network\": {\"enableProxy\": false}}", "network.enableProxy", "filtered all the same"},
         {"{\"filesystem\": {\"unprotect\": [\".bashr\"]}}", "filesystem.unprotect[0]", "did you mean \".bashrc\"?"},
-        {"{\"violation\": {\"useStrace\": true}}", "violation.useStrace", "strace"},
+        {"{\"violation\": {\"useStrace\": true}}", "violation.useStrace", "not reported yet"},
     };
 
     (void)state;
