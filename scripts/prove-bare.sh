@@ -81,7 +81,18 @@ enter() # TREE COMMAND
         cd /
         exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 TERM=dumb \
             CI="$3" sh -c "$2"
-    ' enter "$1" "$2" "${CI:-}" </dev/null
+    ' enter "$1" "$2" "${CI:-}" </dev/null &
+    inside=$!
+    wait "$inside"
+}
+
+# Pid 1 of a namespace does not heed SIGTERM, and goes with unshare.
+clean_up()
+{
+    if [ -n "$inside" ] && kill -KILL "$inside" 2>/dev/null; then
+        wait "$inside" 2>/dev/null || true
+    fi
+    rm -rf --one-file-system "$place"
 }
 
 prove() # SUITE WHAT...
@@ -135,8 +146,9 @@ MIRROR=${MIRROR%/}
 [ -z "$(git -C "$TOP" -c safe.directory='*' status --porcelain)" ] ||
     echo "prove-bare: note: what is not committed is not in the clone" >&2
 
+inside=
 place=$(mktemp -d)
-trap 'rm -rf --one-file-system "$place"' EXIT
+trap clean_up EXIT
 trap 'exit 1' INT TERM
 
 verdicts=()
