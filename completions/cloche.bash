@@ -36,7 +36,7 @@ _cloche_value()
         ;;
     --env) mapfile -t COMPREPLY < <(compgen -e -- "$current") ;;
     --backend) _cloche_words 'auto namespaces landlock' "$current" ;;
-    --allow-degraded) _cloche_words 'late-names protected-names truncate' "$current" ;;
+    --allow-degraded) _cloche_words 'late-names protected-names metadata truncate' "$current" ;;
     -c | --allow-domain | --deny-domain | --host-port | --publish | --timeout | --memory | --pids | --control-fd) ;;
     *) return 1 ;;
     esac

@@ -76,7 +76,7 @@ complete -c cloche -n __cloche_takes_options -l ask -d 'Ask when something is de
 complete -c cloche -n __cloche_takes_options -l events -r -F -d 'Write events as JSON lines'
 complete -c cloche -n __cloche_takes_options -l control-fd -x -d 'Take new policies from this descriptor'
 complete -c cloche -n __cloche_takes_options -l backend -x -a 'auto namespaces landlock' -d 'How to enforce'
-complete -c cloche -n __cloche_takes_options -l allow-degraded -x -a 'late-names protected-names truncate' -d 'Accept a weaker mode by name'
+complete -c cloche -n __cloche_takes_options -l allow-degraded -x -a 'late-names protected-names metadata truncate' -d 'Accept a weaker mode by name'
 complete -c cloche -n __cloche_takes_options -s v -l verbose -d 'Say what is done'
 complete -c cloche -n __cloche_takes_options -s q -l quiet -d 'Errors only'
 

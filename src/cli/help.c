@@ -49,7 +49,7 @@ static const char policy_options[] = "Policy:\n"
                                      "Enforcement:\n"
                                      "  --backend NAME            auto, namespaces, landlock (weaker)\n"
                                      "  --allow-degraded TOKEN    accept a weaker mode by name: late-names,\n"
-                                     "                            protected-names, truncate\n"
+                                     "                            protected-names, metadata, truncate\n"
                                      "  --ask, --events FILE|fd:N, --control-fd N\n"
                                      "                            not built yet: refused\n"
                                      "\n";

@@ -6,6 +6,7 @@
 const char *const degraded_tokens[DEGRADED_COUNT + 1] = {
     [DEGRADED_LATE_NAMES] = "late-names",
     [DEGRADED_PROTECTED_NAMES] = "protected-names",
+    [DEGRADED_METADATA] = "metadata",
     [DEGRADED_TRUNCATE] = "truncate",
 };
 

@@ -9,6 +9,7 @@ enum degraded {
     DEGRADED_LATE_NAMES,      /* names that do not exist when the run starts are not held */
     DEGRADED_PROTECTED_NAMES, /* Landlock alone: protected names are not held, so that entries can be made beside them
                                */
+    DEGRADED_METADATA,        /* Landlock alone, as root: modes and attributes of all root's files can be changed */
     DEGRADED_TRUNCATE,        /* Landlock alone, ABI 2: emptying files is not held */
     DEGRADED_COUNT
 };

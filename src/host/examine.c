@@ -104,9 +104,16 @@ static void add_shortfalls_of_landlock(struct examination *examination)
                   "making anything beside a protected name (with the token it can be made, and these names can be "
                   "written)",
                   "there are no usable namespaces, and Landlock cannot refuse one name and allow those beside it");
-    add_shortfall(examination, NULL, "modes, times and attributes of files outside the writable paths", why);
-    add_shortfall(examination, NULL, "names and sizes of hidden files, and the host's processes, stay out of sight",
-                  why);
+    if (examination->facts.is_root)
+        add_shortfall(examination, degraded_tokens[DEGRADED_METADATA],
+                      "changing modes and attributes of files anywhere (with the token they can be changed everywhere)",
+                      "there are no usable namespaces, and everything belongs to root");
+    else
+        add_shortfall(examination, NULL, "modes, times and attributes of files outside the writable paths", why);
+    add_shortfall(
+        examination, NULL,
+        "names and sizes of hidden files, the host's processes and the kernel's tables in /proc stay out of sight",
+        why);
     add_shortfall(examination, NULL,
                   "private caches, loopback, unix sockets, terminals and shared memory: there are none",
                   "there are no usable namespaces to keep them apart from the host's");

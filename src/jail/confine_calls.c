@@ -9,8 +9,9 @@
  *   - memory, semaphores and queues that other processes of the user share by
  *     number: there is no IPC namespace;
  *   - limits of other processes: prlimit can end them;
- *   - set-user-id and set-group-id bits: chmod works on every file of the user's,
- *     and root's own /bin/sh must not become everybody's.
+ *   - set-user-id and set-group-id bits: chmod works on every file of the user's;
+ *   - modes and attributes altogether for root, to whom the system belongs: with
+ *     or without capabilities, an owner may change them.
  *
  * io_uring is refused here too: no filter sees what goes through it. */
 #include "jail/confine.h"
@@ -35,7 +36,10 @@
 #error "name this architecture as the kernel's audit does"
 #endif
 
-enum { PROGRAM_MAX = 128, CALL_FCHMODAT2 = 452, X32_BIT = 0x40000000 };
+enum { PROGRAM_MAX = 256, X32_BIT = 0x40000000 };
+
+/* Newer than the headers we may be built with; the same on every architecture. */
+enum { CALL_FCHMODAT2 = 452, CALL_SETXATTRAT = 463, CALL_REMOVEXATTRAT = 466, CALL_FILE_SETATTR = 469 };
 
 /* Arguments are compared in the lower word: that is all the kernel reads of
  * these. */
@@ -45,6 +49,18 @@ static const int refused[] = {
     SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register, SYS_shmget, SYS_shmat,  SYS_shmctl, SYS_semget,
     SYS_semop,          SYS_semctl,         SYS_semtimedop,        SYS_msgget, SYS_msgsnd, SYS_msgrcv, SYS_msgctl,
     SYS_mq_open,        SYS_mq_unlink,
+};
+
+static const int metadata[] = {
+#if defined(SYS_chmod)
+    SYS_chmod,
+#endif
+#if defined(SYS_chown)
+    SYS_chown,        SYS_lchown,
+#endif
+    SYS_fchmod,       SYS_fchmodat,    CALL_FCHMODAT2,     SYS_fchown,        SYS_fchownat,
+    SYS_setxattr,     SYS_lsetxattr,   SYS_fsetxattr,      SYS_removexattr,   SYS_lremovexattr,
+    SYS_fremovexattr, CALL_SETXATTRAT, CALL_REMOVEXATTRAT, CALL_FILE_SETATTR,
 };
 
 struct program {
@@ -130,6 +146,8 @@ bool confine_calls(const struct plan *plan, struct error *err)
         refuse_if_equal(&program, (uint32_t)refused[i], i < 3 ? ENOSYS : EPERM);
     judge_socket(&program, plan);
     judge_prlimit(&program);
+    for (size_t i = 0; plan->keep_metadata && i < sizeof metadata / sizeof *metadata; i++)
+        refuse_if_equal(&program, (uint32_t)metadata[i], EPERM);
 #if defined(SYS_chmod)
     judge_chmod(&program, SYS_chmod, 1);
 #endif

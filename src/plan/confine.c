@@ -228,8 +228,13 @@ static void say_what_is_weaker(struct confinement *confinement, const struct fac
     struct plan *plan = confinement->plan;
     struct text words = text_in(plan->arena);
 
-    text_append_string(&words, "modes, times and attributes of your files can be changed everywhere, the names and "
-                               "sizes of hidden files and the host's processes can be seen");
+    if (plan->keep_metadata)
+        text_append_string(&words, "times of root's files can be changed everywhere, and modes and attributes of files "
+                                   "nowhere (--allow-degraded metadata lets them be changed everywhere)");
+    else
+        text_append_string(&words, "modes, times and attributes of your files can be changed everywhere");
+    text_append_string(&words, ", the names and sizes of hidden files, the host's processes and tables of the kernel "
+                               "in /proc can be seen");
     if (facts->landlock_abi < ABI_SCOPES)
         text_appendf(&words, ", every process of yours can be sent signals (Landlock ABI %d)", facts->landlock_abi);
     if (!plan->policy->network.allow_all_unix_sockets)
@@ -251,6 +256,8 @@ void plan_confine(struct plan *plan, const struct tree *tree, const struct facts
         .plan = plan, .tree = tree, .wanted = ACCESS_READ, .crowded = text_in(plan->arena)};
 
     plan->use_landlock = true;
+    /* To root, even without capabilities, belongs everything. */
+    plan->keep_metadata = facts->is_root && !(plan->policy->around.accepted & 1U << DEGRADED_METADATA);
     plan->landlock_reads = true;
     grant_regions(&confinement);
     grant_listing(&confinement);

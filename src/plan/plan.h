@@ -118,6 +118,7 @@ struct plan {
     size_t withheld_count;
     size_t withheld_capacity;
     char *private_directory; /* where TMPDIR leads; its last X's are replaced when it is made; NULL: none */
+    bool keep_metadata;      /* modes, owners and attributes of files cannot be changed at all */
     const char *weaker;      /* one clause: how this run differs from one in namespaces; NULL: it does not */
 
     struct landlock_rule *landlock;

@@ -92,7 +92,7 @@ class TestSharedOptions:
     def test_degraded_tokens_are_a_closed_list(self, person, command):
         answer = person.cloche(command, "--allow-degraded", "late-name", "true")
         assert answer.returncode == 125
-        assert 'it takes: late-names, protected-names, truncate; did you mean "late-names"?' in answer.stderr
+        assert 'it takes: late-names, protected-names, metadata, truncate; did you mean "late-names"?' in answer.stderr
 
     def test_backends_are_a_closed_list(self, person, command):
         answer = person.cloche(command, "--backend", "docker", "true")

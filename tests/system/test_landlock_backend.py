@@ -74,8 +74,8 @@ def test_default_policy_runs_and_says_in_one_line_what_is_weaker(person):
     assert (done.returncode, done.stdout) == (0, "written\n")
     assert (person.project / "made").read_text() == "written\n"
     assert len(done.stderr.splitlines()) == 1
-    for words in ("held by Landlock alone", "modes, times and attributes", "names and sizes", "processes can be seen",
-                  "unix sockets", "caches are read-only"):
+    for words in ("held by Landlock alone", "modes", "can be changed everywhere", "names and sizes of hidden files",
+                  "the host's processes", "unix sockets", "caches are read-only"):
         assert words in done.stderr
     assert run(person, "-q", "true").stderr == ""
 
@@ -138,7 +138,7 @@ open("bottom", "w").close()
 os.chmod(".", 0)
 print(top)
 """
-    done = python(person, script)
+    done = python(person, script, *METADATA)
     assert done.returncode == 0, done.stderr
     assert not os.path.lexists(done.stdout.strip())
 
@@ -369,11 +369,40 @@ def test_shared_memory_by_number_is_refused(person):
     assert python(person, program).stdout == "-1 1\n"
 
 
+METADATA = ("--allow-degraded", "metadata")
+
+
 def test_set_user_id_bits_cannot_be_set_and_other_modes_can(person):
     path = person.file("program")
-    done = shell(person, "chmod 755 program && echo plain; chmod u+s program; chmod 2755 program; chmod +x,g+s program")
+    done = shell(person, "chmod 755 program && echo plain; chmod u+s program; chmod 2755 program; chmod +x,g+s program",
+                 *METADATA)
     assert done.stdout == "plain\n"
     assert path.stat().st_mode & 0o7777 == 0o755
+
+
+def test_root_to_whom_all_belongs_changes_no_modes_unless_that_is_accepted(person):
+    outside = person.file(person.home / ".gitconfig")
+    outside.chmod(0o644)
+    inside = person.file("file")
+    inside.chmod(0o644)
+    program = """
+import os, sys
+for path in sys.argv[1:]:
+    for change in (lambda: os.chmod(path, 0o600), lambda: os.setxattr(path, "user.x", b"x"), lambda: os.chown(path, -1, -1)):
+        try:
+            change()
+            print("changed")
+        except OSError as error:
+            print(error.errno)
+"""
+    command = ("/usr/bin/python3", "-c", program, outside, inside)
+    if person.uid == 0:
+        done = run(person, *command)
+        assert set(done.stdout.split()) == {"1"} and "--allow-degraded metadata" in done.stderr
+        assert {path.stat().st_mode & 0o777 for path in (outside, inside)} == {0o644}
+    done = run(person, *METADATA, *command)
+    assert done.stdout.split()[0] == "changed" and inside.stat().st_mode & 0o777 == 0o600
+    assert "modes, times and attributes of your files can be changed everywhere" in done.stderr
 
 
 # --- the end ----------------------------------------------------------------
