@@ -62,14 +62,16 @@ class TestTemporaryDirectory:
     def nothing_there(self, settings):
         """The place is everybody's: what is there is moved aside for a moment."""
         aside = self.PLACE.with_name(f"claude-aside-{os.getpid()}")
-        if self.PLACE.exists():
+        if os.path.lexists(self.PLACE):
             if os.geteuid():
                 pytest.skip("/tmp/claude is in use, and only root can move it aside")
             self.PLACE.rename(aside)
         yield
-        if self.PLACE.exists():
+        if self.PLACE.is_symlink() or self.PLACE.is_file():
+            self.PLACE.unlink()
+        elif self.PLACE.exists():
             shutil.rmtree(self.PLACE)
-        if aside.exists():
+        if os.path.lexists(aside):
             aside.rename(self.PLACE)
 
     def test_exists_while_the_command_runs_and_no_longer(self, person):
@@ -120,8 +122,6 @@ class TestTemporaryDirectory:
         answer = person.srt("-c", 'mktemp >/dev/null && echo "$TMPDIR"')
         assert answer.stdout == "/dev/shm\n", answer.stderr
         assert os.path.lexists(self.PLACE)
-        if kind != "directory":
-            self.PLACE.unlink()
 
 
 def test_tmpdir_of_claude_code_is_passed_on(person, settings):
