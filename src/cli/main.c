@@ -8,9 +8,11 @@
 #include "policy/problems.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct subcommand {
     const char *name;
@@ -122,9 +124,26 @@ static void prepare_heap(void)
     mallopt(M_MMAP_THRESHOLD, HEAP_STEP);
 }
 
+/* A descriptor of ours must never land where the command expects its own. What
+ * was closed stays as useless as it was: each is opened the wrong way round. */
+static bool fill_standard_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        /* cppcheck-suppress leakReturnValNotUsed ; it is to stay open */
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            return false;
+    }
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     prepare_heap();
+    if (!fill_standard_descriptors()) {
+        log_error("a standard descriptor is closed, and /dev/null cannot be opened in its place: %s", strerror(errno));
+        return STATUS_REFUSED;
+    }
+
     int status = personality_main(argc, argv);
 
     /* An answer that did not arrive (full disk, closed pipe) is no answer. */

@@ -13,7 +13,8 @@ bool order_send(int socket, enum order_kind kind, int value)
 {
     struct order order = {kind, value};
 
-    return send(socket, &order, sizeof order, MSG_NOSIGNAL) == (ssize_t)sizeof order;
+    /* The supervisor never waits for pid 1, which anybody outside may have stopped. */
+    return send(socket, &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof order;
 }
 
 static ssize_t receive(int socket, void *record, size_t size)

@@ -7,8 +7,10 @@
 
 /* Supervisor to pid 1. */
 enum order_kind {
-    ORDER_MAPPED, /* the id maps are written */
-    ORDER_SIGNAL  /* send `value` to the command */
+    ORDER_MAPPED,       /* the id maps are written */
+    ORDER_SIGNAL,       /* cloche got signal `value` ... */
+    ORDER_GROUP_SIGNAL, /* ... and everything in its process group did, for certain */
+    ORDER_CONTINUE      /* the command is to go on; `value` is 1 if the terminal is for it, else 0 */
 };
 
 struct order {

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -65,6 +66,34 @@ static bool add_device(const struct plan *plan, struct slice path, const char *n
     return true;
 }
 
+/* The host's terminal is not in the sandbox's own devpts, so ttyname(3) and the
+ * programs that ask it (tty, tmux, gpg) would find no name for it. They do find
+ * one anywhere in /dev; what they can open by it they have open already. */
+static bool add_own_terminal(const struct plan *plan, struct prepared *prepared, struct error *err)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        FD_CLEANUP int place = -1;
+        char link[sizeof "/proc/self/fd/0"];
+        char path[64];
+        struct stat wanted;
+        struct stat found;
+        struct error ignored;
+
+        if (!isatty(fd) || fstat(fd, &wanted) < 0)
+            continue;
+        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+        ssize_t length = readlink(link, path, sizeof path);
+        if (length < 0 || length == sizeof path)
+            continue;
+        struct slice name = {path, (size_t)length};
+        if (slice_is(name, "/dev/tty") || !mountfd_place(name, &place, &ignored) || fstat(place, &found) < 0 ||
+            found.st_dev != wanted.st_dev || found.st_ino != wanted.st_ino)
+            continue;
+        return add_device(plan, name, "console", prepared, err);
+    }
+    return true;
+}
+
 static bool add_terminals(const struct plan *plan, struct prepared *prepared, struct error *err)
 {
     static const struct mount_option options[] = {{"newinstance", NULL}, {"ptmxmode", "0666"}, {"mode", "0620"}};
@@ -101,7 +130,8 @@ bool devices_prepare(const struct plan *plan, const struct step *step, struct pr
         if (symlinkat(links[i].target, prepared->mount, links[i].name) < 0)
             return error_set_errno(err, errno, "cannot make the link /dev/%s", links[i].name);
     }
-    if (!add_terminals(plan, prepared, err) || !add_shared_memory(plan, prepared, err))
+    if (!add_terminals(plan, prepared, err) || !add_own_terminal(plan, prepared, err) ||
+        !add_shared_memory(plan, prepared, err))
         return false;
     for (size_t i = 0; i < step->entry_count; i++) {
         const struct entry *entry = &step->entries[i];

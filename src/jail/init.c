@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "jail/confine.h"
 #include "jail/control.h"
+#include "jail/deliver.h"
 #include "jail/identity.h"
 #include "jail/jail.h"
 #include "jail/limits.h"
@@ -110,16 +111,15 @@ static bool set_up(struct init *init, struct error *err)
     return has_namespaces(init) ? set_up_namespaces(init, err) : set_up_confined(init, err);
 }
 
-static bool watch_children(const struct init *init, int *signals, struct error *err)
+static bool watch_children(int *signals, struct error *err)
 {
     sigset_t children;
-    sigset_t blocked;
+    sigset_t all;
 
     sigemptyset(&children);
     sigaddset(&children, SIGCHLD);
-    /* Nothing but pid 1 of a namespace is safe from what the terminal sends. */
-    sigfillset(&blocked);
-    sigprocmask(SIG_SETMASK, has_namespaces(init) ? &children : &blocked, NULL);
+    sigfillset(&all); /* deliver() wants them held back */
+    sigprocmask(SIG_SETMASK, &all, NULL);
     *signals = signalfd(-1, &children, SFD_CLOEXEC);
     if (*signals < 0)
         return error_set_errno(err, errno, "cannot watch for the end of the command");
@@ -168,7 +168,7 @@ static _Noreturn void leave(const struct init *init)
     _exit(0);
 }
 
-static void wait_for(const struct init *init, pid_t command, int signals, int *ended)
+static void wait_for(const struct init *init, const struct addressee *to, int signals, int *ended)
 {
     struct pollfd polled[] = {{.fd = init->control, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
 
@@ -179,15 +179,14 @@ static void wait_for(const struct init *init, pid_t command, int signals, int *e
             struct signalfd_siginfo info;
             ssize_t ignored = read(signals, &info, sizeof info);
             (void)ignored;
-            if (reap(init, command, ended))
+            if (reap(init, to->command, ended))
                 return;
         }
         if (polled[0].revents) {
             struct order order;
             if (!order_receive(init->control, &order))
                 leave(init);
-            if (order.kind == ORDER_SIGNAL)
-                kill(command, order.value);
+            deliver(to, &order);
         }
     }
 }
@@ -196,14 +195,14 @@ _Noreturn void init_main(struct init *init)
 {
     struct target *target = &init->target;
     struct error error;
-    pid_t command;
+    struct addressee to = {.supervisors_group = getpgrp()};
     int signals;
     int ended = 0;
 
     if (has_namespaces(init))
         prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    if (!set_up(init, &error) || !close_all_but(init->control) || !watch_children(init, &signals, &error) ||
-        !target_start(target, &command, &error))
+    if (!set_up(init, &error) || !close_all_but(init->control) || !watch_children(&signals, &error) ||
+        !target_start(target, &to.command, &error))
         tell(init, REPORT_REFUSED, 0, error.text);
     if (target->status == JAIL_STATUS_NOT_EXECUTABLE || target->status == JAIL_STATUS_NOT_FOUND)
         tell(init, REPORT_NO_COMMAND, target->status, target->error.text);
@@ -213,7 +212,7 @@ _Noreturn void init_main(struct init *init)
     /* What is sent to cloche's process group is not for us. */
     if (!has_namespaces(init))
         setpgid(0, 0);
-    wait_for(init, command, signals, &ended);
+    wait_for(init, &to, signals, &ended);
     end_the_rest(init);
     tell(init, REPORT_ENDED, ended, "");
 }

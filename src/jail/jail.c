@@ -13,7 +13,6 @@
 #include "jail/terminal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -22,25 +21,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The command keeps three descriptors of the caller's. One that is closed is
- * filled, so that none of ours lands where the command expects its own; one that
- * is a directory would lead around every mount (attack 11). */
+/* The command keeps three descriptors of the caller's. One that is a directory
+ * would lead around every mount (attack 11). */
 static bool check_standard_descriptors(struct error *err)
 {
     static const char *const names[] = {"standard input", "standard output", "standard error"};
 
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         struct stat status;
-        if (fstat(fd, &status) == 0) {
-            if (S_ISDIR(status.st_mode))
-                return error_set(err,
-                                 "%s is a directory: the command could reach the host's files through it. "
-                                 "Redirect it elsewhere",
-                                 names[fd]);
-            /* cppcheck-suppress leakReturnValNotUsed ; it is to stay open */
-        } else if (errno != EBADF || open("/dev/null", O_RDWR) != fd) {
+        if (fstat(fd, &status) < 0)
             return error_set_errno(err, errno, "cannot inspect %s", names[fd]);
-        }
+        if (S_ISDIR(status.st_mode))
+            return error_set(err,
+                             "%s is a directory: the command could reach the host's files through it. "
+                             "Redirect it elsewhere",
+                             names[fd]);
     }
     return true;
 }
@@ -149,13 +144,12 @@ static void clean_up_confined(const struct plan *plan)
         private_directory_remove(plan->private_directory);
 }
 
-static enum jail_end run(const struct plan *plan, char *const *argv, const struct signals *before, int signals,
-                         int *status, struct error *err)
+static enum jail_end run(struct supervised *supervised, char *const *argv, const struct signals *before, int *status,
+                         struct error *err)
 {
+    const struct plan *plan = supervised->plan;
     bool namespaces = plan->backend == BACKEND_NAMESPACES;
     int control[2];
-    struct supervised supervised = {.plan = plan, .signals = signals};
-    struct terminal terminal;
     struct report report;
     bool timed_out;
 
@@ -163,22 +157,30 @@ static enum jail_end run(const struct plan *plan, char *const *argv, const struc
         error_set_errno(err, errno, "cannot make a socket");
         return JAIL_REFUSED;
     }
-    terminal_save(&terminal);
     struct init init = {
-        .target = {.plan = plan, .argv = argv, .signal_mask = before->mask, .child_action = before->child_action},
+        .target =
+            {
+                .plan = plan,
+                .argv = argv,
+                .signal_mask = before->mask,
+                .child_action = before->child_action,
+                .own_group = !terminal_is_foreground(&supervised->terminal),
+                .no_terminal = supervised->terminal.fd < 0,
+            },
         .control = control[1],
         .user = geteuid(),
         .group = getegid(),
     };
-    enum jail_end end = (namespaces ? start_in_namespaces : start_confined)(&init, control, &supervised.init, err);
+    enum jail_end end = (namespaces ? start_in_namespaces : start_confined)(&init, control, &supervised->init, err);
     if (end == JAIL_ENDED) {
-        supervised.control = control[0];
-        bool reported = supervise(&supervised, &report, &timed_out);
-        end = conclude(plan, reported, timed_out, &report, status, err);
-        wait_for_end(supervised.init);
+        supervised->control = control[0];
+        bool reported = supervise(supervised, &report, &timed_out);
+        wait_for_end(supervised->init);
         if (!namespaces && !reported)
             clean_up_confined(plan);
-        terminal_restore(&terminal, end == JAIL_ENDED && *status > JAIL_STATUS_SIGNAL);
+        bool killed = !reported || (report.kind == REPORT_ENDED && status_of(report.value) > JAIL_STATUS_SIGNAL);
+        terminal_take_back(&supervised->terminal, killed);
+        end = conclude(plan, reported, timed_out, &report, status, err);
     }
     fd_close(&control[0]);
     fd_close(&control[1]);
@@ -188,6 +190,7 @@ static enum jail_end run(const struct plan *plan, char *const *argv, const struc
 enum jail_end jail_run(const struct plan *plan, char *const *argv, int *status, struct error *err)
 {
     FD_CLEANUP int signals = -1;
+    struct supervised supervised = {.plan = plan};
     const struct sigaction by_default = {.sa_handler = SIG_DFL};
     struct signals before;
     sigset_t passed_on;
@@ -201,11 +204,16 @@ enum jail_end jail_run(const struct plan *plan, char *const *argv, int *status, 
         error_set_errno(err, errno, "cannot prepare for signals");
         return JAIL_REFUSED;
     }
-    signals = signalfd(-1, &passed_on, SFD_CLOEXEC);
+    terminal_find(&supervised.terminal);
+    signals = signalfd(-1, &passed_on, SFD_CLOEXEC | SFD_NONBLOCK);
     if (signals < 0)
         error_set_errno(err, errno, "cannot watch for signals");
-    enum jail_end end = signals < 0 ? JAIL_REFUSED : run(plan, argv, &before, signals, status, err);
+    supervised.signals = signals;
+    enum jail_end end = signals < 0 ? JAIL_REFUSED : run(&supervised, argv, &before, status, err);
+    supervise_end(&supervised);
     sigaction(SIGCHLD, &before.child_action, NULL);
     sigprocmask(SIG_SETMASK, &before.mask, NULL);
+    if (end == JAIL_ENDED && supervised.interrupted && *status == JAIL_STATUS_SIGNAL + SIGINT)
+        raise(SIGINT);
     return end;
 }

@@ -28,7 +28,10 @@ enum jail_end {
  * `err` says why nothing was started, and the caller exits with 125.
  *
  * Uses the process's signal mask while it waits: a signal sent to this process
- * reaches the command instead. Single-threaded callers only. */
+ * reaches the command instead. If the terminal's interrupt key killed the
+ * command, this process dies of SIGINT as well (unless it ignores it): a shell
+ * script goes on after an interrupted program that merely exits with 130.
+ * Descriptors 0 to 2 must be open. Single-threaded callers only. */
 enum jail_end jail_run(const struct plan *plan, char *const *argv, int *status, struct error *err);
 
 #endif

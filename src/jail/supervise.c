@@ -1,12 +1,16 @@
 /* Waits for pid 1's word, and meanwhile passes on the signals cloche is sent and
  * keeps the time.
  *
- * The command stays in cloche's process group, so that pipelines and job control
- * work as if cloche were not there. What the terminal sends (Ctrl-C, Ctrl-Z, a
- * new window size) therefore reaches the command by itself and is not passed on
- * a second time. Stopping is mirrored: when the command stops under a terminal,
- * cloche stops too, so that the shell notices; it does not stop by itself, else
- * it would learn of the command's stop only when both are to go on. */
+ * A command that is given the terminal while cloche is in the foreground stays in
+ * cloche's process group, so that pipelines and job control work as if cloche
+ * were not there. Otherwise it has a group of its own, which it can see, so that
+ * an interactive shell started in the background notices where it is and waits;
+ * it is given the terminal when it asks for it and cloche has it by then.
+ *
+ * Every signal is passed on; pid 1 knows which of them the command has got by
+ * itself (deliver.c). Stopping is mirrored: when the command stops, cloche stops
+ * too, so that the shell notices; both go on together. Only where there is no
+ * terminal, and nobody asked for the stop, nobody is there to notice. */
 #include "jail/supervise.h"
 
 #include <errno.h>
@@ -16,14 +20,16 @@
 #include <time.h>
 #include <unistd.h>
 
+/* All but those that cannot be held back, that tell of children, or that a fault
+ * of cloche's own would raise. */
 void supervise_signals(sigset_t *set)
 {
-    static const int passed_on[] = {SIGINT,   SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1, SIGUSR2,
-                                    SIGWINCH, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU};
+    static const int kept[] = {SIGKILL, SIGSTOP, SIGCHLD, SIGSEGV, SIGBUS, SIGFPE,
+                               SIGILL,  SIGTRAP, SIGSYS,  SIGPIPE, SIGXFSZ};
 
-    sigemptyset(set);
-    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
-        sigaddset(set, passed_on[i]);
+    sigfillset(set);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        sigdelset(set, kept[i]);
 }
 
 static int64_t milliseconds_now(void)
@@ -34,27 +40,95 @@ static int64_t milliseconds_now(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static void pass_signal_on(const struct supervised *run)
+static bool is_of_terminals(int signal)
+{
+    static const int all[] = {SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH};
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i] == signal)
+            return true;
+    }
+    return false;
+}
+
+static bool next_signal(struct supervised *run, int *signal, bool *from_terminal)
 {
     struct signalfd_siginfo info;
 
     if (read(run->signals, &info, sizeof info) != (ssize_t)sizeof info)
-        return;
-    if (info.ssi_code == SI_KERNEL)
-        return;
-    order_send(run->control, ORDER_SIGNAL, (int)info.ssi_signo);
+        return false;
+    *signal = (int)info.ssi_signo;
+    /* What else the kernel sends (SIGALRM, SIGHUP to a session leader) may be for this process alone. */
+    *from_terminal = info.ssi_code == SI_KERNEL && is_of_terminals((int)info.ssi_signo);
+    if (*signal == SIGINT && *from_terminal)
+        run->interrupted = true;
+    return true;
 }
 
-/* Only under a terminal is there somebody who would continue us. A plain SIGSTOP
- * may be the command's own affair, which something else inside will end. */
-static bool should_stop_too(int signal)
+static void pass_signal_on(struct supervised *run)
 {
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        pid_t foreground = tcgetpgrp(fd);
-        if (foreground >= 0)
-            return signal != SIGSTOP || foreground == getpgrp();
+    int signal;
+    bool from_terminal;
+
+    if (!next_signal(run, &signal, &from_terminal))
+        return;
+    if (signal == SIGCONT) {
+        run->stop_asked = false;
+        terminal_note(&run->terminal);
+        order_send(run->control, ORDER_CONTINUE, terminal_is_foreground(&run->terminal));
+        return;
     }
-    return false;
+    if (signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU)
+        run->stop_asked = true;
+    order_send(run->control, from_terminal ? ORDER_GROUP_SIGNAL : ORDER_SIGNAL, signal);
+}
+
+static bool is_pending(int signal)
+{
+    sigset_t pending;
+
+    return sigpending(&pending) == 0 && sigismember(&pending, signal) == 1;
+}
+
+/* Stops cloche as the kernel would; false if nobody is there who could continue
+ * it (an orphaned process group), or the signal is ignored. */
+static bool stop_with(int signal)
+{
+    sigset_t one;
+
+    sigemptyset(&one);
+    sigaddset(&one, signal);
+    raise(signal);
+    sigprocmask(SIG_UNBLOCK, &one, NULL); /* here */
+    sigprocmask(SIG_BLOCK, &one, NULL);
+    return is_pending(SIGCONT);
+}
+
+static void follow_stop(struct supervised *run, int signal)
+{
+    bool wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
+
+    /* What is old by now: everything has been continued since. */
+    if (is_pending(SIGCONT))
+        return;
+    if (wants_terminal && terminal_is_foreground(&run->terminal)) {
+        terminal_note(&run->terminal);
+        order_send(run->control, ORDER_CONTINUE, 1);
+        return;
+    }
+    if (run->terminal.fd < 0 && !run->stop_asked)
+        return;
+    if (!stop_with(wants_terminal ? signal : SIGTSTP) && signal == SIGTSTP)
+        order_send(run->control, ORDER_CONTINUE, terminal_is_foreground(&run->terminal));
+}
+
+void supervise_end(struct supervised *run)
+{
+    int signal;
+    bool from_terminal;
+
+    while (next_signal(run, &signal, &from_terminal))
+        ;
 }
 
 /* Milliseconds for poll: until `deadline`, or for ever. */
@@ -78,7 +152,7 @@ static void end_now(const struct supervised *run)
         kill(run->init, SIGKILL);
 }
 
-bool supervise(const struct supervised *run, struct report *report, bool *timed_out)
+bool supervise(struct supervised *run, struct report *report, bool *timed_out)
 {
     struct pollfd polled[] = {{.fd = run->control, .events = POLLIN}, {.fd = run->signals, .events = POLLIN}};
     const uint64_t century = 100ULL * 365 * 24 * 60 * 60;
@@ -97,15 +171,15 @@ bool supervise(const struct supervised *run, struct report *report, bool *timed_
             end_now(run);
             return false;
         }
+        /* Reports first: a stop that was reported before SIGCONT came is old. */
+        if (polled[0].revents) {
+            if (!report_receive(run->control, report))
+                return false;
+            if (report->kind != REPORT_STOPPED)
+                return true;
+            follow_stop(run, report->value);
+        }
         if (polled[1].revents)
             pass_signal_on(run);
-        if (!polled[0].revents)
-            continue;
-        if (!report_receive(run->control, report))
-            return false;
-        if (report->kind != REPORT_STOPPED)
-            return true;
-        if (should_stop_too(report->value))
-            raise(SIGSTOP);
     }
 }

@@ -3,6 +3,7 @@
 #define CLOCHE_JAIL_SUPERVISE_H
 
 #include "jail/control.h"
+#include "jail/terminal.h"
 #include "plan/plan.h"
 
 #include <signal.h>
@@ -15,11 +16,17 @@ struct supervised {
     const struct plan *plan;
     pid_t init;
     int control;
-    int signals; /* signalfd over supervise_signals() */
+    int signals; /* signalfd over supervise_signals(), not blocking */
+    struct terminal terminal;
+    bool stop_asked;  /* a stop signal was passed on since the command last went on */
+    bool interrupted; /* the terminal's interrupt key was pressed */
 };
 
 /* Waits for the last report. False if there was none: pid 1 is gone, because it
  * was killed or because the time was up (then `*timed_out`). */
-bool supervise(const struct supervised *run, struct report *report, bool *timed_out);
+bool supervise(struct supervised *run, struct report *report, bool *timed_out);
+
+/* Takes what is left of the signals, which nobody is there for any more. */
+void supervise_end(struct supervised *run);
 
 #endif

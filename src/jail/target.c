@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -161,9 +162,24 @@ static bool give_up_privileges(const struct target *target, struct error *err)
            filter_apply(plan, err);
 }
 
+/* Without a session of its own, in which nothing could be stopped by Ctrl-Z. */
+static void leave_terminal(void)
+{
+    FD_CLEANUP int fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+    if (fd < 0 && errno == ENXIO)
+        return; /* there is none */
+    if (fd < 0 || ioctl(fd, TIOCNOTTY) < 0)
+        setsid();
+}
+
 static _Noreturn void become(struct target *target)
 {
     umask(target->umask);
+    if (target->own_group)
+        setpgid(0, 0);
+    if (target->no_terminal)
+        leave_terminal();
     if (close_range(3, ~0U, 0) < 0) {
         error_set_errno(&target->error, errno, "cannot close descriptors");
         target->status = STATUS_REFUSED;

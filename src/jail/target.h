@@ -19,6 +19,10 @@ struct target {
     mode_t umask;
     struct rlimit open_files;
 
+    /* Its place among processes and terminals. */
+    bool own_group;   /* not in cloche's process group */
+    bool no_terminal; /* no controlling terminal */
+
     /* Why it was not executed: 125, 126 or 127; 0 if it was. */
     int status;
     struct error error;

@@ -1,19 +1,32 @@
-/* The terminal cloche was started on, given back in the state it had. */
+/* The terminal the user sits at, seen from outside. Private to this room. */
 #ifndef CLOCHE_JAIL_TERMINAL_H
 #define CLOCHE_JAIL_TERMINAL_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 #include <termios.h>
 
 struct terminal {
-    int fd; /* -1: none */
-    struct termios modes;
+    int fd;      /* the standard descriptor that is the controlling terminal; -1: none is */
+    pid_t owner; /* the process group outside that had the foreground */
+
+    /* As they were when the run had the foreground for the first time. */
+    bool noted;
+    bool exclusive;
+    struct termios settings;
 };
 
-/* Remembers the terminal if cloche is in its foreground. */
-void terminal_save(struct terminal *terminal);
+void terminal_find(struct terminal *terminal);
 
-/* `killed`: the command had no chance to tidy up. */
-void terminal_restore(const struct terminal *terminal, bool killed);
+/* Is cloche's own process group in the foreground? */
+bool terminal_is_foreground(const struct terminal *terminal);
+
+/* To be called whenever the run may have come into the foreground. */
+void terminal_note(struct terminal *terminal);
+
+/* To be called when nothing is alive inside: the foreground is again whose it
+ * was, and the settings are what they were if the command had no chance to tidy
+ * up (`killed`). Needs SIGTTOU blocked. */
+void terminal_take_back(const struct terminal *terminal, bool killed);
 
 #endif

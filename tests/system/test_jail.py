@@ -392,7 +392,7 @@ if child == 0: os._exit(0)
 print(json.dumps([refused, os.waitpid(child, 0)[1]]))""") == [errno.EPERM, 0]
 
 
-@pytest.mark.parametrize("request_number", [0x5412, 0x541C, 0xDEADBEEF00005412])
+@pytest.mark.parametrize("request_number", [0x5412, 0x541C, 0x5423, 0xDEADBEEF00005412])
 def test_typing_into_the_terminal_is_refused(person, request_number):
     ioctl = CALLS.get("ioctl")
     if not ioctl:

@@ -1,18 +1,14 @@
 """cloche run: the command's life, from its start to its end.
 
-Statuses, signals, the terminal, what the command inherits, and that nothing of
-it is left afterwards. What it may touch is test_jail.py's subject.
+Statuses, signals, what the command inherits, and that nothing of it is left
+afterwards. What it may touch is test_jail.py's subject, how it shares the
+terminal test_terminal.py's.
 """
 
-import fcntl
 import os
 import pathlib
-import pty
-import select
 import signal
-import struct
 import subprocess
-import termios
 import time
 import uuid
 
@@ -133,14 +129,14 @@ def test_standard_input_and_output_are_the_callers(person):
     assert answer.stdout == "THROUGH\n"
 
 
-def test_closed_standard_descriptors_do_no_harm(person):
+def test_closed_standard_descriptors_stay_useless_and_nothing_else_takes_their_place(person):
     cloche = person.binaries / "cloche"
-    answer = person.call("cloche", "run", "true")
-    assert answer.returncode == 0
-    done = subprocess.run(["sh", "-c", f'exec "{cloche}" run sh -c "cat; echo done >&2" <&- >&-'], cwd=person.project,
+    look = "links=$(readlink /proc/$$/fd/0 /proc/$$/fd/1); echo $links >&2; echo lost || echo unwritable >&2; read line || echo unread >&2"
+    done = subprocess.run(["sh", "-c", 'exec "$0" run sh -c "$1" <&- >&-', cloche, look], cwd=person.project,
                           env=person.environment, capture_output=True, text=True, timeout=PATIENCE,
                           **as_person(person))
-    assert (done.returncode, done.stderr) == (0, "done\n")
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("sh: ")]
+    assert (done.returncode, lines) == (0, ["/dev/null /dev/null", "unwritable", "unread"])
 
 
 @pytest.mark.parametrize("descriptor", [0, 1, 2])
@@ -171,7 +167,8 @@ def test_timeout_kills_and_says_so(person, mark):
 # Signals
 
 
-@pytest.mark.parametrize("name", ["INT", "TERM", "HUP", "QUIT", "USR1", "USR2", "WINCH"])
+@pytest.mark.parametrize("name", ["HUP", "INT", "QUIT", "ABRT", "USR1", "USR2", "ALRM", "TERM", "WINCH", "CONT",
+                                  "VTALRM", "PROF", "IO", "PWR", "URG", "RTMIN", "RTMAX"])
 def test_signal_sent_to_cloche_reaches_the_command(person, name):
     script = f"trap 'echo got; exit 7' {name}; echo ready; while :; do sleep 0.05; done"
     process = start(person, "run", "sh", "-c", script)
@@ -179,6 +176,51 @@ def test_signal_sent_to_cloche_reaches_the_command(person, name):
     process.send_signal(getattr(signal, f"SIG{name}"))
     output, _ = process.communicate(timeout=PATIENCE)
     assert (output, process.returncode) == ("got\n", 7)
+
+
+def test_signal_sent_to_cloche_is_not_for_the_commands_children(person):
+    script = "sh -c 'trap \"echo child\" USR1; while :; do sleep 0.05; done' & child=$!; trap 'echo got; sleep 0.3; " \
+             "kill -9 $child; exit 0' USR1; sleep 0.3; echo ready; while :; do sleep 0.05; done"
+    process = start(person, "run", "sh", "-c", script)
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGUSR1)
+    assert process.communicate(timeout=PATIENCE)[0] == "got\n"
+
+
+def test_signal_sent_to_the_process_group_reaches_the_command_and_its_children_once(person):
+    child = "trap 'echo child' TERM; echo; while :; do sleep 0.05; done"
+    script = f"sh -c \"{child}\" & child=$!; trap 'echo got' TERM; read line; kill -9 $child; exit 0"
+    process = start(person, "run", "bash", "-c", script, stdin=subprocess.PIPE, preexec_fn=os.setpgrp)
+    assert process.stdout.readline() == "\n"
+    os.killpg(process.pid, signal.SIGTERM)
+    assert sorted([process.stdout.readline(), process.stdout.readline()]) == ["child\n", "got\n"]
+    assert process.communicate("\n", timeout=PATIENCE)[0] == ""
+    assert process.returncode == 0
+
+
+def test_alarm_the_caller_has_set_ends_the_command(person):
+    """A program's run time is often bounded so: alarm(2), then execve(2)."""
+    process = start(person, "run", "sleep", "60", preexec_fn=lambda: signal.setitimer(signal.ITIMER_REAL, 0.3))
+    assert process.wait(PATIENCE) == 128 + signal.SIGALRM
+
+
+def test_stop_and_continue_without_a_terminal(person, mark):
+    process = start(person, "run", "sleep", mark, preexec_fn=os.setpgrp)
+    assert wait_until(lambda: len(sleepers(mark)) == 3)
+    command = max(sleepers(mark))
+    state = lambda pid: pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    for _ in range(3):
+        process.send_signal(signal.SIGTSTP)
+        assert wait_until(lambda: (state(command), state(process.pid)) == ("T", "T"))
+        process.send_signal(signal.SIGCONT)
+        assert wait_until(lambda: (state(command), state(process.pid)) == ("S", "S"))
+    process.terminate()
+    assert process.wait(PATIENCE) == 128 + signal.SIGTERM
+
+
+def test_command_that_stops_and_goes_on_without_a_terminal_is_left_to_itself(person):
+    answer = person.cloche("run", "sh", "-c", "(sleep 0.2; kill -CONT $$) & kill -STOP $$; echo went on")
+    assert answer.stdout == "went on\n"
 
 
 def test_signal_that_kills_the_command_gives_its_status(person):
@@ -199,6 +241,21 @@ def test_ignored_signals_stay_ignored_and_the_mask_is_the_callers(person):
     plain = status(["sh", "-c", script])
     assert int(plain.split()[-1], 16) & 1 << (signal.SIGHUP - 1)
     assert status([person.binaries / "cloche", "run", "sh", "-c", script]) == plain
+
+
+def test_ignored_child_signal_does_no_harm(person):
+    script = "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
+    done = subprocess.run(["/usr/bin/python3", "-c", script, person.binaries / "cloche", "run", "sh", "-c", "exit 6"],
+                          cwd=person.project, env=person.environment, timeout=PATIENCE, **as_person(person))
+    assert done.returncode == 6
+
+
+@pytest.mark.parametrize("blocked", [set(), {signal.SIGTERM, signal.SIGUSR1, signal.SIGCHLD, signal.SIGTTOU}])
+def test_blocked_signals_are_the_callers(person, blocked):
+    look = "import signal; print(sorted(map(int, signal.pthread_sigmask(signal.SIG_BLOCK, []))))"
+    process = start(person, "run", "/usr/bin/python3", "-c", look,
+                    preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, blocked))
+    assert process.communicate(timeout=PATIENCE)[0] == f"{sorted(map(int, blocked))}\n"
 
 
 # Nothing survives
@@ -259,181 +316,6 @@ def test_a_killed_run_leaves_the_tree_as_it_was(person, mark):
     process.wait(PATIENCE)
     assert wait_until(lambda: not sleepers(mark), 1)
     assert tree() == before
-
-
-# The terminal
-
-
-class Terminal:
-    """A session of its own on a pseudo terminal, with `command` in the foreground."""
-
-    def __init__(self, person, command):
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            try:
-                if os.geteuid() == 0:
-                    os.fchown(0, person.uid, -1)
-                    os.setgroups([])
-                    os.setgid(person.uid)
-                    os.setuid(person.uid)
-                os.chdir(person.project)
-                os.execvpe(command[0], [str(word) for word in command], {**person.environment, "TERM": "dumb"})
-            finally:
-                os._exit(99)
-        self.seen = ""
-
-    def type(self, text):
-        os.write(self.fd, text.encode())
-
-    def expect(self, text):
-        """Reads on until `text` appears; returns what came before it."""
-        end = time.monotonic() + PATIENCE
-        while text not in self.seen:
-            readable, _, _ = select.select([self.fd], [], [], max(0, end - time.monotonic()))
-            assert readable, f"{text!r} did not appear in {self.seen!r}"
-            try:
-                data = os.read(self.fd, 4096)
-            except OSError:
-                data = b""
-            assert data, f"the terminal was closed before {text!r} appeared in {self.seen!r}"
-            self.seen += data.decode(errors="replace")
-        before, _, self.seen = self.seen.partition(text)
-        return before
-
-    def close(self):
-        os.close(self.fd)
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                return os.waitstatus_to_exitcode(status)
-            time.sleep(0.01)
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-        raise AssertionError("what ran on the terminal did not end with it")
-
-
-@pytest.fixture
-def terminal(person):
-    opened = []
-
-    def open_terminal(*command):
-        opened.append(Terminal(person, command))
-        return opened[-1]
-
-    yield open_terminal
-    for each in opened:
-        each.close()
-
-
-def test_interrupt_key_reaches_the_command_once(person, terminal):
-    script = "n=0; trap 'n=$((n+1))' INT; echo ready; sleep 0.3; sleep 0.3; sleep 0.3; echo count=$n."
-    screen = terminal(person.binaries / "cloche", "run", "sh", "-c", script)
-    screen.expect("ready")
-    screen.type("\x03")
-    assert screen.expect("count=") is not None
-    assert screen.expect(".") == "1"
-
-
-def test_suspend_key_stops_the_job_and_it_can_be_continued(person, terminal):
-    shell = terminal("bash", "--norc", "--noprofile", "-i")
-    shell.type(f"PS1=; {person.binaries}/cloche run sh -c 'echo re''ady; read line; echo got=$line.'\n")
-    shell.expect("ready")
-    shell.type("\x1a")
-    shell.expect("Stopped")
-    shell.type("fg\n")
-    shell.expect("cloche run")
-    shell.type("on\n")
-    shell.expect("got=on.")
-    shell.type("exit\n")
-
-
-def test_command_that_stops_itself_stops_the_job(person, terminal):
-    """As editors do on Ctrl-Z: they catch it, tidy the screen, then stop."""
-    shell = terminal("bash", "--norc", "--noprofile", "-i")
-    shell.type(f"PS1=; {person.binaries}/cloche run sh -c 'kill -TSTP $$; echo conti''nued.'\n")
-    shell.expect("Stopped")
-    shell.type("fg\n")
-    shell.expect("continued.")
-    shell.type("exit\n")
-
-
-def test_background_job_that_reads_the_terminal_is_stopped_and_can_be_brought_back(person, terminal):
-    shell = terminal("bash", "--norc", "--noprofile", "-i")
-    shell.type(f"PS1=; {person.binaries}/cloche run sh -c 'read line; echo got=$line.' & sleep 0.5; jobs\n")
-    shell.expect("Stopped")
-    shell.type("fg\n")
-    shell.expect("cloche run")
-    shell.type("on\n")
-    shell.expect("got=on.")
-    shell.type("exit\n")
-
-
-def test_command_stopped_and_continued_from_inside_ends_as_usual(person):
-    script = "(sleep 0.3; kill -CONT $$) & kill -STOP $$; echo continued; exit 4"
-    answer = person.cloche("run", "sh", "-c", script)
-    assert (answer.stdout, answer.returncode) == ("continued\n", 4)
-
-
-def test_ignored_child_signal_does_no_harm(person):
-    script = "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
-    done = subprocess.run(["/usr/bin/python3", "-c", script, person.binaries / "cloche", "run", "sh", "-c", "exit 6"],
-                          cwd=person.project, env=person.environment, timeout=PATIENCE, **as_person(person))
-    assert done.returncode == 6
-
-
-def test_interactive_shell_has_job_control(person, terminal):
-    shell = terminal(person.binaries / "cloche", "run", "bash", "--norc", "--noprofile", "-i")
-    shell.type("PS1=; echo re''ady\n")
-    shell.expect("ready")
-    assert "no job control" not in shell.seen
-    shell.type("sleep 100\n")
-    time.sleep(0.3)
-    shell.type("\x1a")
-    shell.expect("Stopped")
-    shell.type("kill %1; echo al''ive\n")
-    shell.expect("alive")
-    shell.type("exit 3\n")
-
-
-def test_new_window_size_is_seen(person, terminal):
-    screen = terminal(person.binaries / "cloche", "run", "sh", "-c",
-                      "trap 'stty size; exit 0' WINCH; echo ready; while :; do sleep 0.05; done")
-    screen.expect("ready")
-    fcntl.ioctl(screen.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 77, 0, 0))
-    screen.expect("33 77")
-
-
-def test_terminal_can_be_written_through_its_names(person, terminal):
-    screen = terminal(person.binaries / "cloche", "run", "sh", "-c",
-                      "echo one >/dev/tty; echo two >/dev/stderr; echo three >/proc/self/fd/1")
-    for word in ("one", "two", "three"):
-        screen.expect(word)
-
-
-def test_killed_command_leaves_the_terminal_usable(person, terminal):
-    shell = terminal("bash", "--norc", "--noprofile", "-i")
-    shell.type(f"PS1=; {person.binaries}/cloche run sh -c 'stty -echo -icanon; kill -9 $$'; echo re''stored\n")
-    shell.expect("restored")
-    shell.type("stty -a | tr ' ' '\\n' | grep echo$; echo li''sted\n")
-    assert "-echo" not in shell.expect("listed").split()
-    shell.type("exit\n")
-
-
-def test_mode_that_a_command_set_on_purpose_stays(person, terminal):
-    shell = terminal("sh")
-    shell.type(f"PS1=; {person.binaries}/cloche run stty -echo; stty -a; echo li''sted\n")
-    assert "-echo" in shell.expect("listed").split()
-    shell.type("exit\n")
-
-
-def test_terminal_is_taken_back_from_a_shell_that_was_killed(person, terminal):
-    """Else the next program that reads from it would be stopped."""
-    inner = f"{person.binaries}/cloche run bash --norc --noprofile -ic \"kill -9 \\$\\$\""
-    shell = terminal("sh", "-c", f"{inner}; echo back; read line; echo got=$line.")
-    shell.expect("back")
-    shell.type("on\n")
-    shell.expect("got=on.")
 
 
 # What the command is given

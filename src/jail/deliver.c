@@ -1,0 +1,80 @@
+/* Was a signal that cloche got meant for cloche, or for everything in its
+ * process group, as those are that a terminal or a job-control shell sends? Pid
+ * 1 can tell: it is in that group, holds all signals back, and has got those of
+ * the second kind as well. (Without namespaces it left the group; then only what
+ * the kernel sent is known to have been for all.)
+ *
+ * A command in cloche's group has then got it too, and must not get it twice. A
+ * command in a group of its own gets it with its whole group. */
+#include "jail/deliver.h"
+
+#include "base/fd.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool has_reached_us(int signal)
+{
+    const struct timespec no_time = {0};
+    sigset_t one;
+    siginfo_t info;
+
+    sigemptyset(&one);
+    sigaddset(&one, signal);
+    /* Senders inside have a process id here; the kernel and those outside do not. */
+    return sigtimedwait(&one, &info, &no_time) == signal && info.si_pid == 0;
+}
+
+/* The command's group if it is not cloche's, else 0. */
+static pid_t own_group(const struct addressee *to)
+{
+    pid_t group = getpgid(to->command);
+
+    return group > 1 && group != to->supervisors_group ? group : 0;
+}
+
+static void pass_on(const struct addressee *to, int signal, bool for_all)
+{
+    pid_t group = own_group(to);
+
+    if (!has_reached_us(signal) && !for_all)
+        kill(to->command, signal);
+    else if (group)
+        kill(-group, signal);
+}
+
+static void give_terminal(pid_t group)
+{
+    FD_CLEANUP int fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+    if (fd >= 0)
+        tcsetpgrp(fd, group);
+}
+
+static void go_on(const struct addressee *to, bool foreground)
+{
+    pid_t group = own_group(to);
+
+    if (group && foreground)
+        give_terminal(group);
+    pass_on(to, SIGCONT, group != 0);
+}
+
+void deliver(const struct addressee *to, const struct order *order)
+{
+    switch (order->kind) {
+    case ORDER_SIGNAL:
+        pass_on(to, order->value, false);
+        break;
+    case ORDER_GROUP_SIGNAL:
+        pass_on(to, order->value, true);
+        break;
+    case ORDER_CONTINUE:
+        go_on(to, order->value != 0);
+        break;
+    case ORDER_MAPPED:
+        break;
+    }
+}
