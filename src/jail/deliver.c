@@ -11,7 +11,6 @@
 #include "base/fd.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,6 +24,43 @@ static bool has_reached_us(int signal)
     sigaddset(&one, signal);
     /* Senders inside have a process id here; the kernel and those outside do not. */
     return sigtimedwait(&one, &info, &no_time) == signal && info.si_pid == 0;
+}
+
+static void stop_signals(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGTSTP);
+    sigaddset(set, SIGTTIN);
+    sigaddset(set, SIGTTOU);
+}
+
+int deliver_take_stop(void)
+{
+    const struct timespec no_time = {0};
+    sigset_t stops;
+
+    stop_signals(&stops);
+    int signal = sigtimedwait(&stops, NULL, &no_time);
+    return signal > 0 ? signal : 0;
+}
+
+void deliver_early(const struct addressee *to, const sigset_t *pending, int stop)
+{
+    for (int signal = 1; signal <= SIGRTMAX; signal++) {
+        if (signal != SIGCHLD && (signal == stop || sigismember(pending, signal) == 1))
+            kill(to->command, signal);
+    }
+}
+
+/* Has cloche's group been stopped once more since? Then the command has been,
+ * too, and must not be woken by a continue that is older than that. */
+static bool is_outdated_continue(void)
+{
+    sigset_t stops;
+    sigset_t pending;
+
+    stop_signals(&stops);
+    return sigpending(&pending) == 0 && sigandset(&pending, &pending, &stops) == 0 && !sigisemptyset(&pending);
 }
 
 /* The command's group if it is not cloche's, else 0. */
@@ -57,6 +93,8 @@ static void go_on(const struct addressee *to, bool foreground)
 {
     pid_t group = own_group(to);
 
+    if (!group && is_outdated_continue())
+        return;
     if (group && foreground)
         give_terminal(group);
     pass_on(to, SIGCONT, group != 0);

@@ -138,6 +138,8 @@ static bool reap(const struct init *init, pid_t command, int *ended)
         if (pid != command)
             continue;
         if (WIFSTOPPED(status)) {
+            while (deliver_take_stop())
+                ; /* whatever stopped it is history */
             report_send(init->control, REPORT_STOPPED, WSTOPSIG(status), "");
             continue;
         }
@@ -175,18 +177,18 @@ static void wait_for(const struct init *init, const struct addressee *to, int si
     for (;;) {
         if (poll(polled, 2, -1) < 0)
             continue;
+        if (polled[0].revents) {
+            struct order order;
+            if (!order_receive(init->control, &order))
+                leave(init);
+            deliver(to, &order);
+        }
         if (polled[1].revents) {
             struct signalfd_siginfo info;
             ssize_t ignored = read(signals, &info, sizeof info);
             (void)ignored;
             if (reap(init, to->command, ended))
                 return;
-        }
-        if (polled[0].revents) {
-            struct order order;
-            if (!order_receive(init->control, &order))
-                leave(init);
-            deliver(to, &order);
         }
     }
 }
@@ -196,13 +198,14 @@ _Noreturn void init_main(struct init *init)
     struct target *target = &init->target;
     struct error error;
     struct addressee to = {.supervisors_group = getpgrp()};
+    sigset_t early;
     int signals;
     int ended = 0;
 
     if (has_namespaces(init))
         prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (!set_up(init, &error) || !close_all_but(init->control) || !watch_children(&signals, &error) ||
-        !target_start(target, &to.command, &error))
+        sigpending(&early) < 0 || !target_start(target, &to.command, &error))
         tell(init, REPORT_REFUSED, 0, error.text);
     if (target->status == JAIL_STATUS_NOT_EXECUTABLE || target->status == JAIL_STATUS_NOT_FOUND)
         tell(init, REPORT_NO_COMMAND, target->status, target->error.text);
@@ -212,6 +215,7 @@ _Noreturn void init_main(struct init *init)
     /* What is sent to cloche's process group is not for us. */
     if (!has_namespaces(init))
         setpgid(0, 0);
+    deliver_early(&to, &early, target->spared_stop);
     wait_for(init, &to, signals, &ended);
     end_the_rest(init);
     tell(init, REPORT_ENDED, ended, "");

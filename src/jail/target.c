@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "jail/capabilities.h"
 #include "jail/confine.h"
+#include "jail/deliver.h"
 #include "jail/filter.h"
 #include "jail/jail.h"
 #include "jail/landlock.h"
@@ -190,6 +191,8 @@ static _Noreturn void become(struct target *target)
         _exit(1);
     }
     sigaction(SIGCHLD, &target->child_action, NULL);
+    /* Stopped here, it would keep pid 1 waiting, who is to report the stop. */
+    target->spared_stop = deliver_take_stop();
     sigprocmask(SIG_SETMASK, &target->signal_mask, NULL);
     target->status = 0;
     int status = execute(target);

@@ -23,6 +23,9 @@ struct target {
     bool own_group;   /* not in cloche's process group */
     bool no_terminal; /* no controlling terminal */
 
+    /* A stop signal that came too early, to be sent again; 0: none. */
+    int spared_stop;
+
     /* Why it was not executed: 125, 126 or 127; 0 if it was. */
     int status;
     struct error error;
