@@ -189,7 +189,7 @@ def test_signal_sent_to_cloche_is_not_for_the_commands_children(person):
 
 def test_signal_sent_to_the_process_group_reaches_the_command_and_its_children_once(person):
     child = "trap 'echo child' TERM; echo; while :; do sleep 0.05; done"
-    script = f"sh -c \"{child}\" & child=$!; trap 'echo got' TERM; read line; kill -9 $child; exit 0"
+    script = f"trap 'echo got' TERM; sh -c \"{child}\" & child=$!; read line; kill -9 $child; exit 0"
     process = start(person, "run", "bash", "-c", script, stdin=subprocess.PIPE, preexec_fn=os.setpgrp)
     assert process.stdout.readline() == "\n"
     os.killpg(process.pid, signal.SIGTERM)
