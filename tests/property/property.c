@@ -2,6 +2,7 @@
  * look at every path, and compare with decide(). They agree, always.
  *
  *   property check COUNT [SEED]            over a model; prints the smallest case that disagrees
+ *   property confine COUNT [SEED]          the same with Landlock alone, which may refuse more and never less
  *   property emit COUNT SEED PREFIX        cases as JSON lines, for real runs (test_property.py)
  *
  * What decide() refuses and no mount can hold yet (names that may appear later)
@@ -26,12 +27,13 @@ struct trial {
     struct text complaint;
     struct text *out; /* emit only */
     size_t compared;
+    size_t granted;
     size_t gaps;
 };
 
 enum verdict { AGREE, DISAGREE, REFUSED };
 
-static bool prepare(struct trial *trial, const struct random_case *test, struct arena *arena)
+static bool prepare(struct trial *trial, const struct random_case *test, struct arena *arena, enum backend backend)
 {
     static const char *const always[] = {"/tmp", "/var/tmp", "/run", "/proc", "/dev", "/usr", "/etc"};
     static char *no_environment[] = {NULL};
@@ -39,11 +41,12 @@ static bool prepare(struct trial *trial, const struct random_case *test, struct 
                                   .home = test->home,
                                   .user = SLICE("someone"),
                                   .host_name = SLICE("somewhere"),
-                                  .environment = no_environment};
+                                  .environment = no_environment,
+                                  .backend = backend};
     struct policy_source source = {.kind = SOURCE_TEXT, .name = "case"};
     struct policy_request request = {.sources = &source, .source_count = 1};
     struct problems problems = {.arena = arena};
-    struct facts facts = {.kernel_major = 6, .kernel_minor = 1, .landlock_abi = 2};
+    struct facts facts = {.kernel_major = 6, .kernel_minor = 1, .landlock_abi = 3};
     struct error err;
 
     *trial = (struct trial){.arena = arena, .test = test, .complaint = text_in(arena)};
@@ -73,7 +76,7 @@ static bool prepare(struct trial *trial, const struct random_case *test, struct 
         if (!trial->plan.refusals[i].token)
             return false;
     }
-    if (!model_apply(&trial->model, &trial->plan, &err))
+    if (backend == BACKEND_NAMESPACES && !model_apply(&trial->model, &trial->plan, &err))
         text_appendf(&trial->complaint, "the plan cannot be carried out: %s", err.text);
     return true;
 }
@@ -233,6 +236,27 @@ static void compare(struct trial *trial, struct slice path)
                  &writing);
 }
 
+static void compare_grants(struct trial *trial, struct slice path)
+{
+    const struct tree *tree = &trial->model.tree;
+    struct tree_place place;
+
+    if (!tree_follow(tree, trial->arena, path, &place, NULL))
+        return;
+    struct decision reading = decide_real_path(&trial->policy, OPERATION_READ, place.path);
+    struct decision writing = decide_real_path(&trial->policy, OPERATION_WRITE, place.path);
+    bool readable = place.node != NODE_ABSENT && plan_grants(&trial->plan, tree, place.path, false);
+    bool writable = plan_grants(&trial->plan, tree, place.path, true);
+    trial->compared++;
+    trial->granted += readable;
+    if (readable && !reading.allowed)
+        complain(trial, path, "Landlock lets it be read", &reading);
+    if (writable && !writing.allowed && is_known_gap(trial, place.path, &writing))
+        trial->gaps++;
+    else if (writable && !writing.allowed)
+        complain(trial, path, "Landlock lets it be written", &writing);
+}
+
 static void for_each_probe(struct trial *trial, void (*visit)(struct trial *trial, struct slice path))
 {
     for (size_t i = 0; i < trial->test->node_count; i++) {
@@ -252,17 +276,25 @@ static void for_each_probe(struct trial *trial, void (*visit)(struct trial *tria
     }
 }
 
-static enum verdict judge(const struct random_case *test, struct text *complaint, size_t *compared, size_t *gaps)
+struct tally {
+    size_t compared;
+    size_t granted;
+    size_t gaps;
+};
+
+static enum verdict judge(const struct random_case *test, enum backend backend, struct text *complaint,
+                          struct tally *tally)
 {
     ARENA_CLEANUP struct arena arena = {0};
     struct trial trial;
 
-    if (!prepare(&trial, test, &arena))
+    if (!prepare(&trial, test, &arena, backend))
         return REFUSED;
     if (!trial.complaint.len)
-        for_each_probe(&trial, compare);
-    *compared += trial.compared;
-    *gaps += trial.gaps;
+        for_each_probe(&trial, backend == BACKEND_LANDLOCK ? compare_grants : compare);
+    tally->compared += trial.compared;
+    tally->granted += trial.granted;
+    tally->gaps += trial.gaps;
     if (!trial.complaint.len)
         return AGREE;
     complaint->len = 0;
@@ -271,9 +303,9 @@ static enum verdict judge(const struct random_case *test, struct text *complaint
 }
 
 /* Leaves out whatever is not needed for the disagreement. */
-static void shrink(struct random_case *test, struct text *complaint)
+static void shrink(struct random_case *test, enum backend backend, struct text *complaint)
 {
-    size_t unused = 0;
+    struct tally unused = {0};
     bool smaller = true;
 
     while (smaller) {
@@ -284,19 +316,18 @@ static void shrink(struct random_case *test, struct text *complaint)
             if (*left_out)
                 continue;
             *left_out = true;
-            if (judge(test, complaint, &unused, &unused) == DISAGREE)
+            if (judge(test, backend, complaint, &unused) == DISAGREE)
                 smaller = true;
             else
                 *left_out = false;
         }
     }
-    judge(test, complaint, &unused, &unused);
+    judge(test, backend, complaint, &unused);
 }
 
-static int check(uint64_t count, uint64_t first_seed)
+static int check(enum backend backend, uint64_t count, uint64_t first_seed)
 {
-    size_t compared = 0;
-    size_t gaps = 0;
+    struct tally tally = {0};
     uint64_t refused = 0;
 
     for (uint64_t i = 0; i < count; i++) {
@@ -306,10 +337,10 @@ static int check(uint64_t count, uint64_t first_seed)
         enum verdict verdict;
 
         random_case_make(&test, &arena, first_seed + i, i % 4 ? SLICE("/w") : SLICE("/tmp/w"));
-        verdict = judge(&test, &complaint, &compared, &gaps);
+        verdict = judge(&test, backend, &complaint, &tally);
         if (verdict == DISAGREE) {
             struct text out = text_in(&arena);
-            shrink(&test, &complaint);
+            shrink(&test, backend, &complaint);
             random_case_print(&test, &out);
             printf("the plan and decide() disagree:\n%s\n%s", complaint.ptr, out.ptr);
             return 1;
@@ -317,9 +348,10 @@ static int check(uint64_t count, uint64_t first_seed)
         refused += verdict == REFUSED;
     }
     printf("%llu random policies, %llu of them refused, %zu paths compared, %zu held only by the doorman to come\n",
-           (unsigned long long)count, (unsigned long long)refused, compared, gaps);
+           (unsigned long long)count, (unsigned long long)refused, tally.compared, tally.gaps);
     /* A generator that makes nothing worth comparing would pass for ever. */
-    return refused * 2 > count || compared < count * 10;
+    return refused * 2 > count || tally.compared < count * 10 ||
+           (backend == BACKEND_LANDLOCK && tally.granted * 5 < tally.compared);
 }
 
 static void emit_probe(struct trial *trial, struct slice path)
@@ -369,7 +401,7 @@ static int emit(uint64_t count, uint64_t seed, const char *prefix)
         struct text out = text_in(&arena);
 
         random_case_make(&test, &arena, seed, slice_of(prefix));
-        if (!prepare(&trial, &test, &arena) || trial.complaint.len)
+        if (!prepare(&trial, &test, &arena, BACKEND_NAMESPACES) || trial.complaint.len)
             continue;
         made++;
         trial.out = &out;
@@ -399,9 +431,11 @@ static uint64_t number(const char *text)
 int main(int argc, char **argv)
 {
     if (argc >= 3 && strcmp(argv[1], "check") == 0)
-        return check(number(argv[2]), argc > 3 ? number(argv[3]) : 1);
+        return check(BACKEND_NAMESPACES, number(argv[2]), argc > 3 ? number(argv[3]) : 1);
+    if (argc >= 3 && strcmp(argv[1], "confine") == 0)
+        return check(BACKEND_LANDLOCK, number(argv[2]), argc > 3 ? number(argv[3]) : 1);
     if (argc == 5 && strcmp(argv[1], "emit") == 0)
         return emit(number(argv[2]), number(argv[3]), argv[4]);
-    fprintf(stderr, "usage: property check COUNT [SEED] | property emit COUNT SEED PREFIX\n");
+    fprintf(stderr, "usage: property check|confine COUNT [SEED] | property emit COUNT SEED PREFIX\n");
     return 2;
 }
