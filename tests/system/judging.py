@@ -1,0 +1,60 @@
+"""What several tests judge by: the host's own view, from outside."""
+
+import os
+import pathlib
+import stat
+import subprocess
+import time
+
+PATIENCE = 30
+
+
+def as_person(person):
+    return {} if os.geteuid() else {"user": person.uid, "group": person.uid, "extra_groups": []}
+
+
+def start(person, *arguments, **keywords):
+    """A run that goes on while the test does something else."""
+    options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **keywords}
+    return subprocess.Popen([person.binaries / "cloche", *arguments], cwd=person.project, env=person.environment,
+                            text=True, **options, **as_person(person))
+
+
+def fingerprint(top, leave_out=()):
+    """All that a command could have changed below `top`: name, mode, owner, inode, time, content."""
+    found = {}
+    for directory, names, files in os.walk(top):
+        names[:] = [name for name in names if pathlib.Path(directory, name) not in leave_out]
+        for name in [".", *files, *(n for n in names if os.path.islink(os.path.join(directory, n)))]:
+            path = os.path.join(directory, name)
+            status = os.lstat(path)
+            seen = [status.st_mode, status.st_uid, status.st_gid, status.st_ino]
+            if stat.S_ISLNK(status.st_mode):
+                seen.append(os.readlink(path))
+            elif stat.S_ISREG(status.st_mode):
+                seen += [status.st_mtime_ns, pathlib.Path(path).read_bytes()]
+            elif stat.S_ISDIR(status.st_mode):
+                seen.append(sorted(os.listdir(path)))
+            found[path] = seen
+    return found
+
+
+def processes(mark):
+    """Host pids of processes that were started with `mark` somewhere in their arguments."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and mark.encode() in (entry / "cmdline").read_bytes():
+                found.append(int(entry.name))
+        except OSError:
+            pass
+    return found
+
+
+def wait_until(condition, seconds=PATIENCE):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
