@@ -132,6 +132,12 @@ static void judge_links(struct policy *policy, const struct map *roots, struct p
 
     if (rule->dropped || !rule_is_grant(rule) || !rule->link_count)
         return;
+    /* Nobody wrote this one, so nobody vouches for where a link in it leads:
+     * /tmp/claude may be anybody's link to the user's own home. */
+    if (rule->derived && rule_grants_writing(rule)) {
+        drop(rule, "it passes through a link");
+        return;
+    }
     root = writable_root_of_link(roots, rule, &at);
     if (!root)
         return;

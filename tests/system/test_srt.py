@@ -119,8 +119,9 @@ class TestTemporaryDirectory:
             self.PLACE.symlink_to(person.home)
         else:
             self.PLACE.write_text("")
-        answer = person.srt("-c", 'mktemp >/dev/null && echo "$TMPDIR"')
+        answer = person.srt("-c", f'mktemp >/dev/null && echo "$TMPDIR"; echo x >{person.home}/made')
         assert answer.stdout == "/dev/shm\n", answer.stderr
+        assert not (person.home / "made").exists()  # a link is not followed to what it would open
         assert os.path.lexists(self.PLACE)
 
 
