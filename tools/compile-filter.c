@@ -10,6 +10,7 @@
  *
  * usage: compile-filter ARCHITECTURE > filters.c */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -22,20 +23,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PROGRAM_MAX = 4096 };
 
 /* Bits of the number of a variant; jail/filter.c counts the same way. */
-enum { VARIANT_NESTED = 1, VARIANT_NO_UNIX = 2, VARIANT_UNIX_DATAGRAM = 4, VARIANTS = 8 };
+enum { VARIANT_NESTED = 1, VARIANT_NO_UNIX = 2, VARIANT_UNIX_DATAGRAM = 4, VARIANT_ROOT = 8, VARIANTS = 16 };
 
 /* The newest call that was judged, of Linux 6.18 (file_setattr). From 424 on,
  * numbers are the same on every architecture. */
 enum { NEWEST_CALL = 469 };
 
 /* Newer than the oldest libseccomp we build with. */
-enum { CALL_LSM_SET_SELF_ATTR = 460, CALL_OPEN_TREE_ATTR = 467 };
+enum { CALL_FCHMODAT2 = 452, CALL_LSM_SET_SELF_ATTR = 460, CALL_OPEN_TREE_ATTR = 467 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define ARGUMENT(number) (offsetof(struct seccomp_data, args) + sizeof(uint64_t) * (number))
@@ -145,15 +148,11 @@ static uint32_t error(int errnum)
     return SECCOMP_RET_ERRNO | ((uint32_t)errnum & SECCOMP_RET_DATA);
 }
 
-/* Everything `body` emits is for the call `name` alone; it must answer on every
- * path. Calls this architecture does not have are left out. */
-static void for_call(struct program *program, uint32_t architecture, const char *name,
-                     void (*body)(struct program *program, unsigned variant), unsigned variant)
+/* Everything `body` emits is for the call with this number alone; it must answer
+ * on every path. */
+static void for_number(struct program *program, int number, void (*body)(struct program *program, unsigned variant),
+                       unsigned variant)
 {
-    int number = seccomp_syscall_resolve_name_arch(architecture, name);
-
-    if (number < 0)
-        return;
     size_t jump = program->length;
     emit(program, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 0);
     body(program, variant);
@@ -161,6 +160,16 @@ static void for_call(struct program *program, uint32_t architecture, const char 
     if (skipped > UINT8_MAX)
         fail("a jump is too long");
     program->code[jump].jf = (uint8_t)skipped;
+}
+
+/* Calls this architecture does not have are left out. */
+static void for_call(struct program *program, uint32_t architecture, const char *name,
+                     void (*body)(struct program *program, unsigned variant), unsigned variant)
+{
+    int number = seccomp_syscall_resolve_name_arch(architecture, name);
+
+    if (number >= 0)
+        for_number(program, number, body, variant);
 }
 
 /* A unix datagram's destination is an argument no filter can read. SOCK_RAW is
@@ -261,6 +270,84 @@ static void judge_personality(struct program *program, unsigned variant)
     answer(program, error(EPERM));
 }
 
+/* What a run leaves behind must not lend its user's rights to others (root's
+ * above all). An ordinary user keeps the set-group-id bit, which directories
+ * that are shared by a group need (git init --shared). */
+static void refuse_set_id_mode(struct program *program, unsigned variant, unsigned argument)
+{
+    load(program, ARGUMENT(argument));
+    answer_if_any_bit(program, variant & VARIANT_ROOT ? S_ISUID | S_ISGID : S_ISUID, error(EPERM));
+    answer(program, SECCOMP_RET_ALLOW);
+}
+
+static void judge_mode_second(struct program *program, unsigned variant)
+{
+    refuse_set_id_mode(program, variant, 1);
+}
+
+static void judge_mode_third(struct program *program, unsigned variant)
+{
+    refuse_set_id_mode(program, variant, 2);
+}
+
+/* The mode counts only where a file may be made. */
+static void judge_open_flags(struct program *program, unsigned variant, unsigned argument)
+{
+    const uint32_t tmpfile_bit = O_TMPFILE & ~O_DIRECTORY;
+
+    load(program, ARGUMENT(argument));
+    emit(program, BPF_JMP | BPF_JSET | BPF_K, O_CREAT | tmpfile_bit, 1, 0);
+    answer(program, SECCOMP_RET_ALLOW);
+    refuse_set_id_mode(program, variant, argument + 1);
+}
+
+static void judge_open(struct program *program, unsigned variant)
+{
+    judge_open_flags(program, variant, 1);
+}
+
+static void judge_openat(struct program *program, unsigned variant)
+{
+    judge_open_flags(program, variant, 2);
+}
+
+/* Its mode is in memory. Sandboxes that are set up inside need it. */
+static void judge_openat2(struct program *program, unsigned variant)
+{
+    answer(program, variant & VARIANT_NESTED ? SECCOMP_RET_ALLOW : error(ENOSYS));
+}
+
+/* Groups and users have members outside: the command is in its caller's process
+ * group. */
+static void judge_setpriority(struct program *program, unsigned variant)
+{
+    (void)variant;
+    load(program, ARGUMENT(0));
+    answer_if_equal(program, PRIO_PROCESS, SECCOMP_RET_ALLOW);
+    answer(program, error(EPERM));
+}
+
+static void judge_ioprio_set(struct program *program, unsigned variant)
+{
+    const uint32_t ioprio_who_process = 1;
+
+    (void)variant;
+    load(program, ARGUMENT(0));
+    answer_if_equal(program, ioprio_who_process, SECCOMP_RET_ALLOW);
+    answer(program, error(EPERM));
+}
+
+/* An empty file is all that can be had with the bits this way: writing takes them
+ * off. But they stay on when root, outside, writes to it later. For others the
+ * kernel's cache of calls that are always allowed is worth more. */
+static void judge_opens_by_root(struct program *program, uint32_t architecture, unsigned variant)
+{
+    for_call(program, architecture, "openat", judge_openat, variant);
+    for_call(program, architecture, "open", judge_open, variant);
+    for_call(program, architecture, "openat2", judge_openat2, variant);
+    for_call(program, architecture, "creat", judge_mode_second, variant);
+}
+
 static void judge_arguments(struct program *program, uint32_t architecture, unsigned variant)
 {
     static const struct {
@@ -274,8 +361,18 @@ static void judge_arguments(struct program *program, uint32_t architecture, unsi
         {"unshare", judge_unshare},
         {"socketpair", judge_socketpair},
         {"personality", judge_personality},
+        {"chmod", judge_mode_second},
+        {"fchmod", judge_mode_second},
+        {"fchmodat", judge_mode_third},
+        {"mknod", judge_mode_second},
+        {"mknodat", judge_mode_third},
+        {"setpriority", judge_setpriority},
+        {"ioprio_set", judge_ioprio_set},
     };
 
+    if (variant & VARIANT_ROOT)
+        judge_opens_by_root(program, architecture, variant);
+    for_number(program, CALL_FCHMODAT2, judge_mode_third, variant);
     for (size_t i = 0; i < COUNT(calls); i++)
         for_call(program, architecture, calls[i].name, calls[i].body, variant);
 }

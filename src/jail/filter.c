@@ -28,6 +28,8 @@ static size_t choose(const struct plan *plan)
         number |= FILTER_NO_UNIX;
     if (plan->policy->network.allow_all_unix_sockets)
         number |= FILTER_UNIX_DATAGRAM;
+    if (geteuid() == 0)
+        number |= FILTER_ROOT;
     return number;
 }
 

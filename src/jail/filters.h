@@ -10,7 +10,8 @@ enum {
     FILTER_NESTED = 1,        /* namespaces and mounts may be made */
     FILTER_NO_UNIX = 2,       /* no unix sockets but pairs */
     FILTER_UNIX_DATAGRAM = 4, /* unix datagrams too */
-    FILTER_COUNT = 8
+    FILTER_ROOT = 8,          /* not a liberty: root must not make set-group-id files either */
+    FILTER_COUNT = 16
 };
 
 struct compiled_filter {

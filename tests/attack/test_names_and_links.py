@@ -105,7 +105,9 @@ def test_a03_a_link_to_a_hidden_file_is_judged_by_what_it_leads_to(jail, secret)
     found = jail.attacks(["read", "planted"], ["symlink", "private/key", "made"], ["read", "made"],
                          ["read-openat2", "made"], ["symlink", "public/key", "fine"], ["read", "fine"],
                          options=["--deny-read", "private/key"])
-    assert [outcome.verdict for outcome in found] == ["EACCES", "ok", "EACCES", "EACCES", "ok", "ok"]
+    verdicts = [outcome.verdict for outcome in found]
+    assert verdicts.pop(3) in ("EACCES", "ENOSYS")
+    assert verdicts == ["EACCES", "ok", "EACCES", "ok", "ok"]
     assert found[5].shown == "harmless"
     assert jail.never_told(secret)
 

@@ -2,8 +2,8 @@
 
 As everywhere, each denial stands beside the same thing allowed."""
 
+import errno
 import json
-import os
 
 PYTHON = "/usr/bin/python3"
 
@@ -60,3 +60,87 @@ def test_reports_that_are_not_built_are_refused_by_name(person):
               "filesystem": {"denyRead": [], "allowWrite": [], "denyWrite": []}, "ignoreViolations": {"npm": ["x"]}}
     answer = person.srt("--settings", person.file("srt.json", of_srt), "true")
     assert answer.returncode == 0, answer.stderr
+
+
+# What is left behind
+
+LEAVE_SET_ID = """
+import ctypes, json, os
+libc = ctypes.CDLL(None, use_errno=True)
+def chmod(name, mode):
+    open(name, "w").close()
+    try:
+        os.chmod(name, mode)
+    except PermissionError:
+        pass
+    return os.stat(name).st_mode & 0o6000
+def fchmod(name, mode):
+    with open(name, "w") as file:
+        try:
+            os.fchmod(file.fileno(), mode)
+        except PermissionError:
+            pass
+    return os.stat(name).st_mode & 0o6000
+def fchmodat2(name, mode):
+    open(name, "w").close()
+    libc.syscall(452, -100, name.encode(), mode, 0)
+    return os.stat(name).st_mode & 0o6000
+def made(way):
+    def attempt(name, mode):
+        try:
+            way(name, mode)
+        except PermissionError:
+            return 0
+        return os.stat(name).st_mode & 0o6000
+    return attempt
+def openat2(name, mode):
+    how = (ctypes.c_uint64 * 3)(os.O_CREAT | os.O_WRONLY, mode, 0)
+    libc.syscall(437, -100, name.encode(), how, ctypes.sizeof(how))
+    return os.stat(name).st_mode & 0o6000 if os.path.exists(name) else 0
+os.umask(0)
+ways = {"chmod": chmod, "fchmod": fchmod, "fchmodat2": fchmodat2, "mknod": made(lambda n, m: os.mknod(n, m | 0o100000)),
+        "open": made(lambda n, m: os.close(os.open(n, os.O_CREAT | os.O_WRONLY, m))), "openat2": openat2}
+print(json.dumps({w: {b: f("%s-%o" % (w, b), 0o755 | b) for b in (0o4000, 0o2000)} for w, f in ways.items()}))
+"""
+
+
+def test_no_set_uid_program_is_left_in_the_project(person):
+    inside = json.loads(person.cloche("run", PYTHON, "-c", LEAVE_SET_ID, cwd=person.directory("project/inside")).stdout)
+    outside = json.loads(person.call(PYTHON, "-c", LEAVE_SET_ID,
+                                     cwd=person.directory("project/outside")).stdout)
+    everything = {"chmod", "fchmod", "fchmodat2", "mknod", "open", "openat2"}
+    left = {bit: {way for way in inside if inside[way][bit]} for bit in ("2048", "1024")}
+    assert {way for way in outside if outside[way]["2048"]} == everything
+    assert left["2048"] <= ({"open", "openat2"} if person.uid else set())
+    assert left["1024"] == (everything if person.uid else set())
+    programs = [path for path in (person.project / "inside").iterdir() if path.stat().st_mode & 0o4000]
+    assert [path for path in programs if path.stat().st_size] == []
+
+
+# Neighbours
+
+# Of whom: 0 the process, 1 its group, 2 its user.
+RENICE = """
+import ctypes, json, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def attempt(call, *arguments):
+    return ctypes.get_errno() if libc.syscall(call, *arguments) < 0 else 0
+ioprio_set, setpriority = (251, 141) if os.uname().machine == "x86_64" else (30, 140)
+idle = 3 << 13
+print(json.dumps([[attempt(setpriority, int(whose), 0, 9), attempt(ioprio_set, int(whose) + 1, 0, idle)]
+                  for whose in sys.argv[1:]]))
+"""
+
+
+def test_priority_of_the_callers_process_group_is_not_changed(person):
+    program = person.file("renice.py", RENICE)
+
+    def try_it(*words):
+        answer = person.call("/usr/bin/setsid", "--wait", "sh", "-c", 'nice; "$@"; nice', "sh", *words)
+        before, done, after = answer.stdout.splitlines()
+        return int(after) - int(before), json.loads(done)
+
+    refused, done = [errno.EPERM, errno.EPERM], [0, 0]
+    assert try_it(person.binaries / "cloche", "run", PYTHON, program, "1", "2", "0") == (0, [refused, refused, done])
+    # Never by user here: that would be everything of root's on this machine.
+    assert try_it(PYTHON, program, "1") == (9, [done])

@@ -4,6 +4,7 @@
 #include "jail/filters.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
@@ -12,7 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include <cmocka.h>
@@ -79,11 +82,16 @@ static int judge(size_t variant, const struct seccomp_data *data)
     return -1;
 }
 
-static int call(size_t variant, long number, uint64_t first, uint64_t second, uint64_t third)
+static int call_with_four(size_t variant, long number, uint64_t first, uint64_t second, uint64_t third, uint64_t fourth)
 {
-    const struct seccomp_data data = {.nr = (int)number, .arch = (uint32_t)OWN, .args = {first, second, third}};
+    const struct seccomp_data data = {.nr = (int)number, .arch = (uint32_t)OWN, .args = {first, second, third, fourth}};
 
     return judge(variant, &data);
+}
+
+static int call(size_t variant, long number, uint64_t first, uint64_t second, uint64_t third)
+{
+    return call_with_four(variant, number, first, second, third, 0);
 }
 
 static const uint64_t rubbish = 0xdeadbeef00000000;
@@ -115,11 +123,11 @@ static void test_numbers_nobody_has_judged_do_not_exist(void **state)
 
 static void test_ordinary_calls_are_allowed(void **state)
 {
-    static const long ordinary[] = {
-        SYS_read,    SYS_write,    SYS_openat,           SYS_close,        SYS_execve,     SYS_exit,
-        SYS_wait4,   SYS_kill,     SYS_ptrace,           SYS_futex,        SYS_mmap,       SYS_connect,
-        SYS_bind,    SYS_sendmsg,  SYS_getrandom,        SYS_prctl,        SYS_seccomp,    SYS_statx,
-        SYS_openat2, SYS_renameat, SYS_process_vm_readv, SYS_memfd_create, SYS_close_range};
+    static const long ordinary[] = {SYS_read,         SYS_write,      SYS_openat, SYS_close,    SYS_execve,
+                                    SYS_exit,         SYS_wait4,      SYS_kill,   SYS_ptrace,   SYS_futex,
+                                    SYS_mmap,         SYS_connect,    SYS_bind,   SYS_sendmsg,  SYS_getrandom,
+                                    SYS_prctl,        SYS_seccomp,    SYS_statx,  SYS_renameat, SYS_process_vm_readv,
+                                    SYS_memfd_create, SYS_close_range};
 
     (void)state;
     for (size_t variant = 0; variant < FILTER_COUNT; variant++) {
@@ -215,6 +223,67 @@ static void test_families_of_sockets(void **state)
         assert_int_equal(call(0, SYS_socket, AF_NETLINK, SOCK_RAW, protocol), EPROTONOSUPPORT);
 }
 
+static void assert_mode_judged(size_t variant, uint64_t mode, int expected)
+{
+    const long fchmodat2 = 452;
+
+    assert_int_equal(call(variant, SYS_fchmod, 0, mode, 0), expected);
+    assert_int_equal(call(variant, SYS_fchmodat, 0, 0, mode), expected);
+    assert_int_equal(call(variant, fchmodat2, 0, 0, mode), expected);
+    assert_int_equal(call(variant, SYS_mknodat, 0, 0, S_IFREG | mode), expected);
+#if defined __x86_64__
+    assert_int_equal(call(variant, SYS_chmod, 0, mode, 0), expected);
+    assert_int_equal(call(variant, SYS_mknod, 0, S_IFREG | mode, 0), expected);
+#endif
+}
+
+static void assert_open_judged(size_t variant, uint64_t flags, uint64_t mode, int expected)
+{
+    assert_int_equal(call_with_four(variant, SYS_openat, 0, 0, flags, mode), expected);
+#if defined __x86_64__
+    assert_int_equal(call(variant, SYS_open, 0, flags, mode), expected);
+#endif
+}
+
+static void test_no_set_id_bits_for_files_that_are_left_behind(void **state)
+{
+    (void)state;
+    for (size_t variant = 0; variant < FILTER_COUNT; variant++) {
+        bool root = variant & FILTER_ROOT;
+        int for_root = root ? EPERM : ALLOWED;
+
+        assert_mode_judged(variant, 0755, ALLOWED);
+        assert_mode_judged(variant, S_ISVTX | 0777, ALLOWED);
+        assert_mode_judged(variant, S_ISUID | 0755, EPERM);
+        assert_mode_judged(variant, rubbish | S_ISUID, EPERM);
+        assert_mode_judged(variant, S_ISGID | 0755, for_root);
+        assert_open_judged(variant, O_CREAT | O_WRONLY, 0755, ALLOWED);
+        assert_open_judged(variant, O_RDONLY | O_DIRECTORY, S_ISUID | S_ISGID, ALLOWED);
+        assert_open_judged(variant, O_CREAT | O_WRONLY, S_ISUID | 0755, for_root);
+        assert_open_judged(variant, rubbish | O_CREAT, S_ISGID, for_root);
+        assert_open_judged(variant, O_TMPFILE | O_RDWR, S_ISUID, for_root);
+        assert_int_equal(call(variant, SYS_openat2, 0, 0, 0), root && !(variant & FILTER_NESTED) ? ENOSYS : ALLOWED);
+#if defined __x86_64__
+        assert_int_equal(call(variant, SYS_creat, 0, S_ISUID, 0), for_root);
+#endif
+    }
+}
+
+static void test_priorities_of_one_process_at_a_time(void **state)
+{
+    enum { IO_PROCESS = 1, IO_GROUP, IO_USER };
+
+    (void)state;
+    for (size_t variant = 0; variant < FILTER_COUNT; variant++) {
+        assert_int_equal(call(variant, SYS_setpriority, PRIO_PROCESS, 0, 5), ALLOWED);
+        assert_int_equal(call(variant, SYS_setpriority, PRIO_PGRP, 0, 5), EPERM);
+        assert_int_equal(call(variant, SYS_setpriority, rubbish | PRIO_USER, 0, 5), EPERM);
+        assert_int_equal(call(variant, SYS_ioprio_set, IO_PROCESS, 0, 0), ALLOWED);
+        assert_int_equal(call(variant, SYS_ioprio_set, IO_GROUP, 0, 0), EPERM);
+        assert_int_equal(call(variant, SYS_ioprio_set, IO_USER, 0, 0), EPERM);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +295,8 @@ int main(void)
         cmocka_unit_test(test_upper_half_of_an_argument_hides_nothing),
         cmocka_unit_test(test_unix_sockets_by_type),
         cmocka_unit_test(test_families_of_sockets),
+        cmocka_unit_test(test_no_set_id_bits_for_files_that_are_left_behind),
+        cmocka_unit_test(test_priorities_of_one_process_at_a_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
