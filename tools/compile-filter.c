@@ -459,6 +459,7 @@ int main(int argc, char **argv)
         lengths[variant] = program.length;
         print(&program, variant);
     }
+    printf("\nconst uint32_t compiled_architecture = 0x%08x;\n", architecture);
     printf("\nconst struct compiled_filter compiled_filters[%d] = {\n", VARIANTS);
     for (unsigned variant = 0; variant < VARIANTS; variant++)
         printf("    {filter_%u, %zu, %zu},\n", variant, lengths[variant], head_length);

@@ -44,6 +44,7 @@ static bool identify(int fd, struct object *object, struct error *err)
 {
     struct statx status;
 
+    *object = (struct object){0};
     if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &status) < 0)
         return error_set_errno(err, errno, "cannot inspect it");
     *object = (struct object){

@@ -4,6 +4,7 @@
 
 #include <linux/filter.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* The number of a filter: which liberties it has. */
 enum {
@@ -21,5 +22,8 @@ struct compiled_filter {
 };
 
 extern const struct compiled_filter compiled_filters[FILTER_COUNT];
+
+/* The only one whose calls they let through, as the kernel's audit numbers it. */
+extern const uint32_t compiled_architecture;
 
 #endif
