@@ -29,8 +29,32 @@ struct slice path_name(struct slice path)
     return slice_from(path, start);
 }
 
+/* Is `rest`, which begins behind a slash, no component that a normal path has:
+ * none at all, "." or ".."? */
+static bool begins_oddly(struct slice rest)
+{
+    if (rest.len == 0 || rest.ptr[0] == '/')
+        return true;
+    if (rest.ptr[0] != '.')
+        return false;
+    size_t dots = rest.len > 1 && rest.ptr[1] == '.' ? 2 : 1;
+    return rest.len == dots || rest.ptr[dots] == '/';
+}
+
+static bool is_normal(struct slice path)
+{
+    for (size_t i = 0; i < path.len; i++) {
+        if (path.ptr[i] == '/' && begins_oddly(slice_from(path, i + 1)))
+            return false;
+    }
+    return path.len > 0 && path.ptr[0] == '/';
+}
+
 struct slice path_normal(struct arena *arena, struct slice base, struct slice path)
 {
+    if (is_normal(path))
+        return arena_slice(arena, path);
+
     char *out = arena_alloc(arena, base.len + path.len + 2);
     size_t len = 0;
     struct slice component;

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -50,31 +51,15 @@ static bool cut_propagation(struct error *err)
     return true;
 }
 
-static bool has_step(const struct plan *plan, enum step_kind kind)
+static bool scratch_make(struct scratch *scratch, struct error *err)
 {
-    for (size_t i = 0; i < plan->step_count; i++) {
-        if (plan->steps[i].kind == kind)
-            return true;
-    }
-    return false;
-}
-
-/* Both are mounted on the host's /dev, which the sandbox's own will cover:
- * detached, kernels before 6.15 would refuse to clone from them, and unmounting
- * them again would wait for every processor. */
-static bool scratch_open(const struct plan *plan, struct scratch *scratch, struct error *err)
-{
-    if (!mountfd_new_tmpfs(0700, &scratch->masks, err))
+    if (!mountfd_new_tmpfs(0700, &scratch->tree, err))
         return false;
-    if (mknodat(scratch->masks, MASK_HIDDEN_FILE, S_IFREG | 0000, 0) < 0 ||
-        mknodat(scratch->masks, MASK_EMPTY_FILE, S_IFREG | 0444, 0) < 0 ||
-        mkdirat(scratch->masks, MASK_HIDDEN_DIRECTORY, 0000) < 0)
+    if (mknodat(scratch->tree, MASK_HIDDEN_FILE, S_IFREG | 0000, 0) < 0 ||
+        mknodat(scratch->tree, MASK_EMPTY_FILE, S_IFREG | 0444, 0) < 0 ||
+        mkdirat(scratch->tree, MASK_HIDDEN_DIRECTORY, 0000) < 0)
         return error_set_errno(err, errno, "cannot fill a tmpfs");
-    if (!mountfd_set(scratch->masks, MOUNT_SAFE_READ_ONLY | MOUNT_ATTR_NOEXEC, err) ||
-        !mountfd_attach(scratch->masks, SLICE("/dev"), err))
-        return false;
-    return !has_step(plan, STEP_OVERLAY) ||
-           (mountfd_new_tmpfs(0700, &scratch->layers, err) && mountfd_attach(scratch->layers, SLICE("/dev"), err));
+    return true;
 }
 
 static bool fill(int mount, const struct step *step, struct error *err)
@@ -115,10 +100,36 @@ static bool fill(int mount, const struct step *step, struct error *err)
     return true;
 }
 
-static bool prepare_tmpfs(const struct step *step, bool read_only, struct prepared *prepared, struct error *err)
+enum { DIRECTORY_NAME_MAX = 24 };
+
+static void directory_name(size_t number, char name[DIRECTORY_NAME_MAX])
 {
-    return mountfd_new_tmpfs(step->mode, &prepared->mount, err) && fill(prepared->mount, step, err) &&
-           (!read_only || mountfd_set(prepared->mount, MOUNT_ATTR_RDONLY, err));
+    snprintf(name, DIRECTORY_NAME_MAX, "%zu", number);
+}
+
+/* The directory of scratch that the step will show, with its entries. */
+static bool make_directory(const struct step *step, size_t number, unsigned mode, const struct scratch *scratch,
+                           int *directory, struct error *err)
+{
+    char name[DIRECTORY_NAME_MAX];
+
+    directory_name(number, name);
+    if (mkdirat(scratch->tree, name, mode) < 0)
+        return error_set_errno(err, errno, "cannot make a directory in a tmpfs");
+    if (step->entry_count == 0 && step->kind != STEP_DEVICES)
+        return true;
+    *directory = openat(scratch->tree, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (*directory < 0)
+        return error_set_errno(err, errno, "cannot open a directory in a tmpfs");
+    return fill(*directory, step, err);
+}
+
+static bool clone_directory(size_t number, const struct scratch *scratch, struct prepared *prepared, struct error *err)
+{
+    char name[DIRECTORY_NAME_MAX];
+
+    directory_name(number, name);
+    return mountfd_clone(scratch->tree, name, 0, &prepared->mount, err);
 }
 
 static bool prepare_bind(const struct step *step, struct prepared *prepared, struct error *err)
@@ -129,40 +140,76 @@ static bool prepare_bind(const struct step *step, struct prepared *prepared, str
            mountfd_clone(place, "", step->writable ? MOUNT_SAFE : MOUNT_SAFE_READ_ONLY, &prepared->mount, err);
 }
 
-static bool prepare_hidden_directory(const struct step *step, const struct scratch *scratch, struct prepared *prepared,
-                                     struct error *err)
+static bool is_plain_mask(const struct step *step)
 {
-    if (step->mode == 0 && step->entry_count == 0)
-        return mountfd_clone(scratch->masks, MASK_HIDDEN_DIRECTORY, 0, &prepared->mount, err);
-    return prepare_tmpfs(step, true, prepared, err);
+    return step->kind == STEP_HIDE_DIRECTORY && step->mode == 0 && step->entry_count == 0;
 }
 
-static bool prepare(const struct plan *plan, size_t number, const struct scratch *scratch, struct prepared *prepared,
-                    struct error *err)
+/* From the host's /dev, while it can be seen. */
+static bool prepare_devices(const struct plan *plan, size_t number, const struct scratch *scratch,
+                            struct prepared *prepared, struct error *err)
+{
+    FD_CLEANUP int directory = -1;
+
+    return make_directory(&plan->steps[number], number, 0755, scratch, &directory, err) &&
+           devices_prepare(plan, &plan->steps[number], directory, prepared, err);
+}
+
+/* What is written to scratch, and what the sandbox may write there. */
+static bool prepare_writable(const struct plan *plan, size_t number, const struct scratch *scratch,
+                             struct prepared *prepared, struct error *err)
+{
+    const struct step *step = &plan->steps[number];
+    FD_CLEANUP int directory = -1;
+
+    switch (step->kind) {
+    case STEP_ROOT_EMPTY:
+        return make_directory(step, number, step->mode, scratch, &directory, err);
+    case STEP_HIDE_DIRECTORY:
+        return is_plain_mask(step) || make_directory(step, number, step->mode, scratch, &directory, err);
+    case STEP_PRIVATE:
+        return make_directory(step, number, step->mode, scratch, &directory, err) &&
+               (!step->writable || clone_directory(number, scratch, prepared, err));
+    case STEP_OVERLAY:
+        return overlay_prepare(step, number, scratch, prepared, err);
+    case STEP_DEVICES:
+        return devices_prepare_memory(plan, scratch, prepared, err);
+    case STEP_ROOT:
+    case STEP_PIN:
+    case STEP_BIND:
+    case STEP_HIDE_FILE:
+    case STEP_EMPTY_FILE:
+    case STEP_PROC:
+        break;
+    }
+    return true;
+}
+
+static bool prepare_read_only(const struct plan *plan, size_t number, const struct scratch *scratch,
+                              struct prepared *prepared, struct error *err)
 {
     const struct step *step = &plan->steps[number];
 
     switch (step->kind) {
     case STEP_ROOT:
     case STEP_PIN:
+    case STEP_OVERLAY:
         return true;
+    case STEP_PRIVATE:
+        return step->writable || clone_directory(number, scratch, prepared, err);
     case STEP_ROOT_EMPTY:
-        return prepare_tmpfs(step, true, prepared, err);
+    case STEP_DEVICES:
+        return clone_directory(number, scratch, prepared, err);
     case STEP_BIND:
         return prepare_bind(step, prepared, err);
     case STEP_HIDE_DIRECTORY:
-        return prepare_hidden_directory(step, scratch, prepared, err);
+        if (is_plain_mask(step))
+            return mountfd_clone(scratch->tree, MASK_HIDDEN_DIRECTORY, 0, &prepared->mount, err);
+        return clone_directory(number, scratch, prepared, err);
     case STEP_HIDE_FILE:
-        return mountfd_clone(scratch->masks, MASK_HIDDEN_FILE, 0, &prepared->mount, err);
+        return mountfd_clone(scratch->tree, MASK_HIDDEN_FILE, 0, &prepared->mount, err);
     case STEP_EMPTY_FILE:
-        return mountfd_clone(scratch->masks, MASK_EMPTY_FILE, 0, &prepared->mount, err);
-    case STEP_PRIVATE:
-        return prepare_tmpfs(step, !step->writable, prepared, err);
-    case STEP_OVERLAY:
-        return overlay_prepare(step, number, scratch, prepared, err);
-    case STEP_DEVICES:
-        return mountfd_new_tmpfs(0755, &prepared->mount, err) && fill(prepared->mount, step, err) &&
-               devices_prepare(plan, step, prepared, err);
+        return mountfd_clone(scratch->tree, MASK_EMPTY_FILE, 0, &prepared->mount, err);
     case STEP_PROC:
         return proc_prepare(plan, scratch, prepared, err);
     }
@@ -225,26 +272,48 @@ static bool attach(const struct step *step, const struct prepared *prepared, str
     return true;
 }
 
-static bool prepare_steps(const struct plan *plan, bool devices, const struct scratch *scratch,
+static bool find_step(const struct plan *plan, enum step_kind kind, size_t *number)
+{
+    for (size_t i = 0; i < plan->step_count; i++) {
+        if (plan->steps[i].kind == kind) {
+            *number = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+typedef bool prepare_step(const struct plan *plan, size_t number, const struct scratch *scratch,
+                          struct prepared *prepared, struct error *err);
+
+static bool prepare_steps(const struct plan *plan, prepare_step *prepare, const struct scratch *scratch,
                           struct prepared *prepared, struct error *err)
 {
     for (size_t i = 0; i < plan->step_count; i++) {
-        const struct step *step = &plan->steps[i];
-        if ((step->kind == STEP_DEVICES) == devices && !prepare(plan, i, scratch, &prepared[i], err))
-            return error_wrap(err, "%.*s", (int)step->path.len, step->path.ptr);
+        if (!prepare(plan, i, scratch, &prepared[i], err))
+            return error_wrap(err, "%.*s", (int)plan->steps[i].path.len, plan->steps[i].path.ptr);
     }
     return true;
 }
 
-/* Devices first: they are bound from the /dev that scratch_open hides. */
+/* Scratch is mounted on the host's /dev, which the sandbox's own will cover:
+ * detached, kernels before 6.15 would refuse to clone from it, and unmounting it
+ * again would wait for every processor. */
 static bool prepare_all(const struct plan *plan, struct prepared *prepared, struct error *err)
 {
-    struct scratch scratch = {-1, -1};
+    struct scratch scratch = {-1};
+    size_t devices = 0;
 
-    if (!has_step(plan, STEP_DEVICES))
+    if (!find_step(plan, STEP_DEVICES, &devices))
         return error_set(err, "the plan has no /dev (this is a defect of cloche)");
-    return prepare_steps(plan, true, &scratch, prepared, err) && scratch_open(plan, &scratch, err) &&
-           prepare_steps(plan, false, &scratch, prepared, err);
+    if (!scratch_make(&scratch, err))
+        return false;
+    if (!prepare_devices(plan, devices, &scratch, &prepared[devices], err))
+        return error_wrap(err, "/dev");
+    return mountfd_attach(scratch.tree, SLICE("/dev"), err) &&
+           prepare_steps(plan, prepare_writable, &scratch, prepared, err) &&
+           mountfd_set(scratch.tree, MOUNT_SAFE_READ_ONLY | MOUNT_ATTR_NOEXEC, err) &&
+           prepare_steps(plan, prepare_read_only, &scratch, prepared, err);
 }
 
 bool mounts_apply(const struct plan *plan, struct error *err)

@@ -20,12 +20,15 @@ struct prepared {
     size_t part_capacity;
 };
 
-/* What mounts are made from and the sandbox never sees: a read-only tmpfs with
- * the one hidden file, empty file and hidden directory that all masks show, and
- * a tmpfs for the layers of overlays. */
+/* What mounts are made from: one tmpfs, which the sandbox never sees as a whole.
+ * It holds the hidden file, empty file and hidden directory that all masks show,
+ * a directory for each step that shows no files of the host's, and the layers of
+ * overlays. A file system for each of them would cost more than all the rest.
+ *
+ * It is filled first; what the sandbox may write is cloned from it then. Before
+ * the masks are, it becomes read-only, and so they are. */
 struct scratch {
-    int masks;
-    int layers;
+    int tree;
 };
 
 #define MASK_HIDDEN_FILE "hidden-file"
@@ -41,7 +44,10 @@ size_t mounts_descriptors(const struct plan *plan);
 void prepared_add(struct arena *arena, struct prepared *prepared, int mount, const char *name);
 
 /* devices.c, proc.c, overlay.c */
-bool devices_prepare(const struct plan *plan, const struct step *step, struct prepared *prepared, struct error *err);
+bool devices_prepare(const struct plan *plan, const struct step *step, int directory, struct prepared *prepared,
+                     struct error *err);
+bool devices_prepare_memory(const struct plan *plan, const struct scratch *scratch, struct prepared *prepared,
+                            struct error *err);
 bool proc_prepare(const struct plan *plan, const struct scratch *scratch, struct prepared *prepared, struct error *err);
 bool proc_protect(int proc, struct error *err);
 bool overlay_prepare(const struct step *step, size_t number, const struct scratch *scratch, struct prepared *prepared,

@@ -1,5 +1,5 @@
-/* Copy-on-write over a directory of the host. Its layers live in a tmpfs of this
- * run: when the run ends, by whatever means, they are gone.
+/* Copy-on-write over a directory of the host. Its layers live in the run's own
+ * tmpfs: when the run ends, by whatever means, they are gone.
  *
  * The lower directory is named by descriptor, so no byte of its path can be
  * taken for a separator of the option's. It must be a place in this mount
@@ -60,10 +60,10 @@ bool overlay_prepare(const struct step *step, size_t number, const struct scratc
     snprintf(lower_name, sizeof lower_name, "/proc/self/fd/%d", lower);
     snprintf(upper_name, sizeof upper_name, "upper-%zu", number);
     snprintf(work_name, sizeof work_name, "work-%zu", number);
-    snprintf(upper_path, sizeof upper_path, "/proc/self/fd/%d/%s", scratch->layers, upper_name);
-    snprintf(work_path, sizeof work_path, "/proc/self/fd/%d/%s", scratch->layers, work_name);
+    snprintf(upper_path, sizeof upper_path, "/proc/self/fd/%d/%s", scratch->tree, upper_name);
+    snprintf(work_path, sizeof work_path, "/proc/self/fd/%d/%s", scratch->tree, work_name);
 
-    if (!make_layers(scratch->layers, upper_name, work_name, lower, err))
+    if (!make_layers(scratch->tree, upper_name, work_name, lower, err))
         return error_wrap(err, "cannot copy %.*s on write", (int)step->path.len, step->path.ptr);
     if (!mountfd_new("overlay", options, sizeof options / sizeof *options,
                      step->writable ? MOUNT_SAFE : MOUNT_SAFE_READ_ONLY, &prepared->mount, err))

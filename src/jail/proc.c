@@ -35,7 +35,7 @@ bool proc_prepare(const struct plan *plan, const struct scratch *scratch, struct
         /* Root's alone: nobody else could read it anyway. */
         if (geteuid() != 0 && (status.st_mode & 0077) == 0)
             continue;
-        if (!mountfd_clone(scratch->masks, MASK_HIDDEN_FILE, 0, &mount, err))
+        if (!mountfd_clone(scratch->tree, MASK_HIDDEN_FILE, 0, &mount, err))
             return false;
         prepared_add(plan->arena, prepared, mount, name);
     }

@@ -333,8 +333,9 @@ bool object_check(struct loader *loader, const struct key *key, const struct pla
     return walk(loader, key, key->children, place, object);
 }
 
-/* Room for all rules of the document at once: growing by doubling would touch
- * twice the memory, and untouched memory is what a quick start is made of. */
+/* Room for all rules of the document at once, and for as many again: moving them
+ * would touch twice the memory, and untouched memory is what a quick start is made
+ * of. */
 static void reserve_rules(struct policy *policy, const json_t *root)
 {
     struct path_rules *paths = &policy->paths;
@@ -346,8 +347,9 @@ static void reserve_rules(struct policy *policy, const json_t *root)
     {
         more += json_array_size(list);
     }
-    paths->items = arena_grow(policy->arena, paths->items, paths->count, paths->count + more, &paths->capacity,
-                              sizeof *paths->items);
+    if (paths->count + more > paths->capacity)
+        paths->items = arena_grow(policy->arena, paths->items, paths->count, paths->count + 2 * more, &paths->capacity,
+                                  sizeof *paths->items);
 }
 
 bool document_apply(struct loader *loader, const json_t *root)

@@ -53,6 +53,12 @@ static size_t last_close(struct slice pattern)
     return close ? (size_t)(close - pattern.ptr) : 0;
 }
 
+/* "[Aa]", the set that is written most: patterns that ignore case. */
+static bool is_pair(struct slice text)
+{
+    return text.len >= 4 && text.ptr[3] == ']' && text.ptr[2] != ']' && text.ptr[1] != '!' && text.ptr[1] != '^';
+}
+
 /* How many bytes of the pattern at `at` stand for `byte`; 0 when they do not. */
 static size_t match_byte(struct slice pattern, size_t at, size_t close, char byte)
 {
@@ -60,6 +66,8 @@ static size_t match_byte(struct slice pattern, size_t at, size_t close, char byt
 
     if (first == '[' && at < close) {
         struct slice set = slice_from(pattern, at);
+        if (is_pair(set))
+            return byte == set.ptr[1] || byte == set.ptr[2] ? 4 : 0;
         set.len = set_length(set);
         if (set.len)
             return set_has(set, (unsigned char)byte) ? set.len : 0;
