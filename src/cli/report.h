@@ -5,6 +5,10 @@
 #include "base/text.h"
 #include "cli/options.h"
 
+/* How a run begins that could not have namespaces; what is weaker follows. */
+#define BACKEND_FELL_BACK \
+    "no namespaces can be had here (cloche doctor tells why), so this run is held by Landlock alone: "
+
 /* The whole plan for people: where, which policy, mounts, network, environment,
  * limits, filter, which lock holds each rule, what a run would refuse. */
 void report_plan(const struct options *options, const struct session *session, struct text *out);

@@ -70,9 +70,7 @@ static enum jail_end attempt(struct arena *arena, const struct options *options,
         log_warning("the command uses the host's network, unfiltered (%s)",
                     origin_text(arena, &session.policy.network.mode_origin));
     if (session.plan.weaker)
-        log_warning("%sheld by Landlock alone: %s",
-                    again ? "no namespaces can be had here (cloche doctor tells why), so this run is " : "this run is ",
-                    session.plan.weaker);
+        log_warning("%s%s", again ? BACKEND_FELL_BACK : "this run is held by Landlock alone: ", session.plan.weaker);
     err->text[0] = '\0';
     return jail_run(&session.plan, options->request.command, status, err);
 }

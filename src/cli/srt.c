@@ -233,11 +233,23 @@ static int run(struct arena *arena, const struct srt_options *options)
         return refuse(&session, &err);
     if (say_objections(&session))
         return SRT_STATUS_ERROR;
-    if (jail_run(&session.plan, request.command, &status, &err) != JAIL_ENDED) {
-        log_error("%s", err.text);
-        return SRT_STATUS_ERROR;
+    enum jail_end end = jail_run(&session.plan, request.command, &status, &err);
+    if (end == JAIL_NO_NAMESPACES) {
+        struct error why = err;
+        request.backend = BACKEND_LANDLOCK;
+        if (!session_prepare(arena, &request, &session, &err))
+            return refuse(&session, &err);
+        if (say_objections(&session)) {
+            log_error("%s", why.text);
+            return SRT_STATUS_ERROR;
+        }
+        log_warning(BACKEND_FELL_BACK "%s", session.plan.weaker);
+        end = jail_run(&session.plan, request.command, &status, &err);
     }
-    return status;
+    if (end == JAIL_ENDED)
+        return status;
+    log_error("%s", err.text);
+    return SRT_STATUS_ERROR;
 }
 
 int srt_main(int argc, char **argv)

@@ -533,10 +533,10 @@ def pretend_abi(abi, command):
     os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) % 256)
 
 
-def through(person, how, *command, **keywords):
+def through(person, how, *command, name="cloche", **keywords):
     """Runs cloche behind this file's main(), which changes the host it sees."""
     identity = {} if os.geteuid() else {"user": person.uid, "group": person.uid, "extra_groups": []}
-    return subprocess.run([sys.executable, "-", *how, person.binaries / "cloche", *command], cwd=person.project,
+    return subprocess.run([sys.executable, "-", *how, person.binaries / name, *command], cwd=person.project,
                           env=person.environment, input=pathlib.Path(__file__).read_text(encoding="utf-8"),
                           capture_output=True, text=True, timeout=60, check=False, **identity, **keywords)
 
@@ -568,6 +568,17 @@ def test_auto_falls_back_where_the_limit_of_user_namespaces_is_zero(person):
     assert "held by Landlock alone" in done.stderr
     assert json.loads(inside("explain", "--json", "read:/etc/passwd").stdout)["backend"] == "landlock"
     assert json.loads(inside("doctor", "--json").stdout)["backend"] == "landlock"
+
+
+def test_srt_falls_back_too(person):
+    person.file(person.home / ".ssh/id_rsa", "secret")
+    settings = person.file(person.home / "settings.json", {
+        "network": {"allowedDomains": [], "deniedDomains": []},
+        "filesystem": {"denyRead": ["~/.ssh"], "allowWrite": ["."], "denyWrite": []}})
+    done = through(person, ["answer", str(CLONE3), str(EPERM)], "-s", str(settings), "-c",
+                   "cat ~/.ssh/id_rsa; echo hi > made; cat made", name="srt")
+    assert (done.returncode, done.stdout) == (0, "hi\n"), done.stderr
+    assert "srt: no namespaces can be had here" in done.stderr
 
 
 def test_auto_takes_namespaces_where_they_work(person):
