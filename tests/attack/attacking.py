@@ -36,17 +36,18 @@ def joined(operations):
     return words
 
 
-class RefusedByName(Exception):
-    """The run was refused as the test's mark says it must be."""
+class SaidByName(Exception):
+    """cloche refused the run, or admitted what it cannot hold, as the test's mark says it must."""
 
 
 class Jail:
     """One person's runs with one backend, and what they said."""
 
-    def __init__(self, person, backend, refusal):
+    def __init__(self, person, backend, refused=None, admitted=None):
         self.person = person
         self.backend = backend
-        self.refusal = refusal
+        self.refused = refused
+        self.admitted = admitted
         self.heard = ""
         self.attacker = person.directory(person.home / ".local/bin") / "attacker"
         shutil.copy(BUILD / "tests" / "attack" / "attacker", self.attacker)
@@ -62,10 +63,12 @@ class Jail:
     def run(self, *command, options=(), policy=None, **keywords):
         answer = self.person.cloche(*self.command(*command, options=options, policy=policy), **keywords)
         self.heard += (answer.stdout or "") + (answer.stderr or "")
-        if self.refusal is not None:
-            assert answer.returncode == 125, answer
-            assert self.refusal in answer.stderr
-            raise RefusedByName
+        if self.refused:
+            assert answer.returncode == 125 and self.refused in answer.stderr, answer
+            raise SaidByName
+        if self.admitted:
+            assert answer.returncode != 125 and self.admitted in answer.stderr, answer
+            raise SaidByName
         return answer
 
     def attacks(self, *operations, **keywords):
@@ -94,6 +97,19 @@ class Jail:
     def identity(self):
         uid = self.person.uid
         return {} if os.geteuid() else {"user": uid, "group": uid, "extra_groups": []}
+
+    @property
+    def has_namespaces(self):
+        return self.backend == "namespaces"
+
+    def nested(self, *operations):
+        """The same where the policy lets the command make namespaces; all "ok" where cloche cannot allow it."""
+        policy = self.policy(allowNestedUserNamespaces=True)
+        if self.has_namespaces:
+            return self.attacks(*operations, policy=policy)
+        answer = self.run(self.attacker, *joined(operations), policy=policy)
+        assert answer.returncode == 125 and "allowNestedUserNamespaces" in answer.stderr, answer
+        return [OK] * len(operations)
 
     def policy(self, **sections):
         """A policy that adds to the default one."""

@@ -6,18 +6,21 @@ byte for byte what it was. Beside each attack stands the same operation where it
 is allowed, or without cloche, so that a broken attack cannot pass for a wall.
 
 Every attack runs as root and as an ordinary user, and with every backend. Where a
-backend cannot hold a case, cloche must refuse the run and say why: such a test is
-marked `@pytest.mark.refused(BACKEND="words of the refusal")`, and its first run
-inside is then that refusal instead.
+backend cannot hold a case, cloche must say so, and the test's first run inside is
+judged by that instead:
+
+    @pytest.mark.refused(BACKEND="words")     the run is refused with these words
+    @pytest.mark.admitted(BACKEND="words")    it runs, and these words are said on stderr
+    @pytest.mark.not_held(BACKEND="reason")   neither: a known gap, skipped
 """
 
 import secrets
 
 import pytest
 
-from attacking import Jail, RefusedByName
+from attacking import Jail, SaidByName
 
-BACKENDS = ["namespaces"]
+BACKENDS = ["namespaces", "landlock"]
 
 
 @pytest.fixture
@@ -30,27 +33,32 @@ def backend(request):
     return request.param
 
 
-def refusal_of(item, backend):
-    mark = item.get_closest_marker("refused")
+def said_of(item, kind, backend):
+    mark = item.get_closest_marker(kind)
     return mark.kwargs.get(backend) if mark else None
 
 
 @pytest.fixture
 def jail(request, person, backend):
-    return Jail(person, backend, refusal_of(request.node, backend))
+    reason = said_of(request.node, "not_held", backend)
+    if reason:
+        pytest.skip(reason)
+    return Jail(person, backend, **{kind: said_of(request.node, kind, backend) for kind in ("refused", "admitted")})
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "refused(BACKEND=words): with that backend the run is refused with these words")
+    config.addinivalue_line("markers", "admitted(BACKEND=words): with that backend these words are said on stderr")
+    config.addinivalue_line("markers", "not_held(BACKEND=reason): with that backend nothing holds this")
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_pyfunc_call(pyfuncitem):
     outcome = yield
-    expected = "backend" in pyfuncitem.fixturenames and refusal_of(pyfuncitem, pyfuncitem.funcargs["backend"])
-    if not expected:
+    backend = pyfuncitem.funcargs.get("backend")
+    if not any(said_of(pyfuncitem, kind, backend) for kind in ("refused", "admitted")):
         return
-    if outcome.excinfo and issubclass(outcome.excinfo[0], RefusedByName):
+    if outcome.excinfo and issubclass(outcome.excinfo[0], SaidByName):
         outcome.force_result(True)
     elif not outcome.excinfo:
-        outcome.force_exception(AssertionError("this is not refused any more: take the mark away"))
+        outcome.force_exception(AssertionError("this is held now: take the mark away"))

@@ -42,17 +42,26 @@ def other_than(uid):
 def test_a22_ways_to_change_a_file_that_are_not_called_writing(jail, readable):
     """Landlock does not speak of these, or not on every kernel."""
     os.utime(readable, (1000, 1000))
-    ways = [["truncate", "X"], ["open-truncating", "X"], ["chmod", "X", "0777"], ["chmod-by-descriptor", "X", "0777"],
-            ["change-times-by-descriptor", "X"], ["change-attribute-by-descriptor", "X"],
-            ["patch-mapping", "X", "evil"], ["write-mapping", "X", "evil"]]
+    ways = [["truncate", "X"], ["open-truncating", "X"], ["patch-mapping", "X", "evil"], ["write-mapping", "X", "evil"]]
     jail.person.file("own", "original")
     with unchanged(readable):
         found = jail.attacks(*[[str(readable) if word == "X" else word for word in way] for way in ways],
                              options=["--allow-read", readable.parent])
     assert "ok" not in {outcome.verdict for outcome in found}, list(zip(ways, found))
-    found = jail.attacks(*[["own" if word == "X" else word for word in way] for way in ways[2:6]])
-    assert {outcome.verdict for outcome in found} <= {"ok", "EOPNOTSUPP"} and OK in found
     assert jail.attacks(["write", "own", "x"], ["write-mapping", "own", "changed"], ["truncate", "own"]) == [OK] * 3
+
+
+@pytest.mark.admitted(landlock="modes, times and attributes of your files can be changed everywhere")
+def test_a22_modes_times_and_attributes_of_files_that_are_read_only(jail, readable):
+    ways = [["chmod", "X", "0777"], ["chmod-by-descriptor", "X", "0777"], ["change-times-by-descriptor", "X"],
+            ["change-attribute-by-descriptor", "X"]]
+    jail.person.file("own", "original")
+    with unchanged(readable):
+        found = jail.attacks(*[[str(readable) if word == "X" else word for word in way] for way in ways],
+                             options=["--allow-read", readable.parent])
+    assert "ok" not in {outcome.verdict for outcome in found}, list(zip(ways, found))
+    found = jail.attacks(*[["own" if word == "X" else word for word in way] for way in ways])
+    assert {outcome.verdict for outcome in found} <= {"ok", "EOPNOTSUPP"} and OK in found
 
 
 def test_a22_a_fifo_on_a_read_only_mount_carries_nothing_out(jail):
@@ -80,7 +89,7 @@ def test_a22_a_fifo_on_a_read_only_mount_carries_nothing_out(jail):
 
 def test_a23_dev_holds_the_usual_nodes_and_nothing_can_be_added(jail):
     listed = set(jail.attack("list", "/dev").shown.split()) - {".", ".."}
-    assert listed == USUAL_DEVICES
+    assert listed == (USUAL_DEVICES if jail.has_namespaces else set())
     assert len(os.listdir("/dev")) > len(listed)
     hardware = [path for path in ("/dev/kmsg", "/dev/kvm", "/dev/fuse", "/dev/vda", "/dev/sda", "/dev/mem",
                                   "/dev/net/tun", "/dev/loop-control") if os.path.exists(path)]
@@ -90,6 +99,7 @@ def test_a23_dev_holds_the_usual_nodes_and_nothing_can_be_added(jail):
     assert jail.attacks(["write", "/dev/null", "x"], ["open-to-write", "/dev/zero"]) == [OK, OK]
 
 
+@pytest.mark.admitted(landlock="modes, times and attributes of your files can be changed everywhere")
 def test_a23_the_hosts_device_files_keep_their_modes(jail):
     """They are the host's own inodes, and uid 0 owns them."""
     null = pathlib.Path("/dev/null")
@@ -107,6 +117,7 @@ def test_a23_the_hosts_device_files_keep_their_modes(jail):
 
 
 @AS_ROOT
+@pytest.mark.not_held(landlock="a device file in a place that may be written works without namespaces")
 @pytest.mark.parametrize("kind, number", [(stat.S_IFCHR, (1, 5)), (stat.S_IFBLK, (7, 0))], ids=["character", "block"])
 def test_a23_a_device_file_somewhere_else_is_dead(jail, kind, number):
     device = jail.person.project / "device"
@@ -128,9 +139,13 @@ def test_a24_shared_places_of_the_host_are_not_shared(jail, secret, place):
     planted.chmod(0o666)
     try:
         with unchanged(planted):
-            found = jail.attacks(["read", planted], ["create", made, "x"], ["read", made], ["create", planted, "y"])
+            found = jail.attacks(["read", planted], ["write", planted, "x"], ["create", made, "x"], ["read", made])
         assert not made.exists()
-        assert found == [("ENOENT", ""), OK, ("ok", "x"), OK]
+        if jail.has_namespaces:
+            assert found == [("ENOENT", ""), ("ENOENT", ""), OK, ("ok", "x")]
+        else:
+            assert [outcome.verdict for outcome in found] == ["EACCES", "EACCES", "EACCES", "ENOENT"]
+            assert jail.run("sh", "-c", "echo x >$TMPDIR/made && cat $TMPDIR/made").stdout == "x\n"
         assert jail.attack_outside("read", planted).shown == secret
         assert jail.never_told(secret)
     finally:
@@ -139,6 +154,8 @@ def test_a24_shared_places_of_the_host_are_not_shared(jail, secret, place):
 
 def test_a24_two_runs_at_once_share_no_tmp(jail, secret):
     """The first leaves a file in its own places and waits; the second looks for it."""
+    if not jail.has_namespaces:
+        pytest.skip("without namespaces these places cannot be written at all, as tested above")
     name = secrets.token_hex(8)
     places = [f"{place}/{name}" for place in ("/tmp", "/var/tmp", "/dev/shm")]
     words = [word for place in places for word in ("create", place, secret, "--")]
@@ -196,6 +213,8 @@ def test_a25_nobody_has_a_capability_or_gets_one(jail):
 
 
 def test_a25_every_mount_ignores_set_id_bits(jail):
+    if not jail.has_namespaces:
+        pytest.skip("there are no mounts of its own; no_new_privs alone holds this")
     mounts = jail.run("cat", "/proc/self/mountinfo").stdout.splitlines()
     assert len(mounts) > 5
     assert [line for line in mounts if "nosuid" not in line.split()[5]] == []
@@ -207,12 +226,13 @@ def test_a25_every_mount_ignores_set_id_bits(jail):
 def test_a26_a_hidden_program_does_not_run_by_way_of_the_loader(jail):
     """Programs are hidden by hiding their files: what cannot be read cannot be loaded or copied."""
     loader = next(iter(glob.glob("/lib64/ld-linux-*") + glob.glob("/lib/ld-linux-*")), None)
+    jail.person.directory(jail.person.project / "free")
     for name in ("hidden", "open"):
         shutil.copy("/bin/echo", jail.person.project / name)
         jail.person.own(jail.person.project / name)
     options = ["--deny-read", "hidden"]
-    commands = [["./hidden", "ran"], [loader, "./hidden", "ran"], ["sh", "-c", "cp hidden copy && ./copy ran"],
-                ["sh", "-c", "ln hidden copy && ./copy ran"], ["sh", "-c", "exec ./hidden ran"]]
+    commands = [["./hidden", "ran"], [loader, "./hidden", "ran"], ["sh", "-c", "cp hidden free/copy && free/copy ran"],
+                ["sh", "-c", "ln hidden free/link && free/link ran"], ["sh", "-c", "exec ./hidden ran"]]
     for command in commands:
         answer = jail.run(*command, options=options)
         assert answer.returncode != 0 and answer.stdout == "", command

@@ -12,6 +12,7 @@ import pathlib
 import platform
 import resource
 import secrets
+import signal
 import subprocess
 import time
 
@@ -39,15 +40,18 @@ def unfiltered(jail):
 def test_e61_io_uring_which_no_filter_sees_does_not_exist(jail, unfiltered, call):
     words = ["call", call, "0", "0", "0", "0"]
     assert jail.attack(*words).verdict == "ENOSYS"
-    assert jail.attack(*words, policy=unfiltered).verdict != "ENOSYS" or jail.attack_outside(*words).verdict == "ENOSYS"
+    outside = jail.attack_outside(*words)
+    assert outside.verdict != "ENOSYS" or not pathlib.Path("/proc/sys/kernel/io_uring_disabled").exists()
+    # Where there is no other lock, this one stays.
+    assert jail.attack(*words, policy=unfiltered) == (outside if jail.has_namespaces else ("ENOSYS", ""))
 
 
 @X86_64
 def test_e62_the_32_bit_door_is_shut(jail, unfiltered):
     assert jail.attacks(["call-by-int80"], ["call", "getpid"]) == [("EPERM", ""), OK]
     outside = jail.attack_outside("call-by-int80")
-    assert outside == jail.attack("call-by-int80", policy=unfiltered)
     assert outside.verdict in ("ok", "ENOSYS")
+    assert jail.attack("call-by-int80", policy=unfiltered) == (outside if jail.has_namespaces else ("EPERM", ""))
 
 
 @X86_64
@@ -68,17 +72,23 @@ def test_e64_upper_halves_of_arguments_hide_nothing(jail, high):
                          ["call", "socketpair", AF_UNIX, high | SOCK_DGRAM, 0, "@12345678"],
                          ["call", "socket", AF_NETLINK, SOCK_RAW, high | NETLINK_XFRM],
                          ["call", "personality", high | 0x400000])
-    assert [outcome.verdict for outcome in found] == ["EPERM", "EAFNOSUPPORT", "EACCES", "EACCES", "EPROTONOSUPPORT",
-                                                      "EPERM"]
-    assert jail.attacks(["clone", high], ["call", "socket", high | AF_INET, SOCK_STREAM, 0]) == [OK, OK]
+    assert "ok" not in {outcome.verdict for outcome in found}
+    if jail.has_namespaces:
+        assert [outcome.verdict for outcome in found] == ["EPERM", "EAFNOSUPPORT", "EACCES", "EACCES",
+                                                          "EPROTONOSUPPORT", "EPERM"]
+        assert jail.attack("call", "socket", high | AF_INET, SOCK_STREAM, 0) == OK
+    assert jail.attack("clone", high) == OK
 
 
-@pytest.mark.parametrize("family", [AF_PACKET, AF_VSOCK, AF_ALG, AF_RXRPC, 9, 12, 15, 21, 29, 30, 31, 43, 44, 45])
-def test_e65_e67_families_that_leave_the_machine_or_open_the_kernel_are_refused(jail, family):
-    for kind in (SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET):
-        assert jail.attack("call", "socket", family, kind, 0).verdict == "EAFNOSUPPORT"
+@pytest.mark.parametrize("kind", [SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET])
+def test_e65_e67_families_that_leave_the_machine_or_open_the_kernel_are_refused(jail, kind):
+    families = [family for family in range(50) if family not in (AF_UNIX, AF_INET, AF_INET6, AF_NETLINK)]
+    assert {AF_PACKET, AF_VSOCK, AF_ALG, AF_RXRPC} < set(families)
+    found = jail.attacks(*[["call", "socket", family, kind, 0] for family in families])
+    assert {outcome.verdict for outcome in found} <= {"EAFNOSUPPORT", "EACCES", "EPERM"}
 
 
+@pytest.mark.admitted(landlock="there are no unix sockets")
 def test_e65_e67_ordinary_families_work_and_the_others_would(jail, unfiltered):
     ordinary = [[AF_INET, SOCK_STREAM, 0], [AF_INET6, SOCK_DGRAM, 0], [AF_NETLINK, SOCK_RAW, NETLINK_ROUTE],
                 [AF_UNIX, SOCK_STREAM, 0]]
@@ -108,16 +118,16 @@ def test_e66_some_of_these_calls_would_pass_without_the_filter(jail, unfiltered)
     """Many are root's alone anyway. These show that it is the filter that refused."""
     calls = [["call", call, *REFUSED_CALLS[call]] for call in ("userfaultfd", "add_key", "request_key", "keyctl",
                                                                "perf_event_open")]
-    found = jail.attacks(*calls, policy=unfiltered)
+    found = jail.attacks(*calls, policy=unfiltered) if jail.has_namespaces else jail.attacks_outside(*calls)
     assert any(outcome.verdict != "EPERM" for outcome in found), found
 
 
-def test_e66_personalities_that_weaken_memory_protection_are_refused(jail, unfiltered):
+def test_e66_personalities_that_weaken_memory_protection_are_refused(jail):
     read_implies_exec, map_page_zero, no_randomness = 0x400000, 0x100000, 0x40000
     found = jail.attacks(*[["call", "personality", value] for value in
                            (read_implies_exec, map_page_zero, no_randomness)])
     assert [outcome.verdict for outcome in found] == ["EPERM", "EPERM", "ok"]
-    assert jail.attack("call", "personality", read_implies_exec, policy=unfiltered) == OK
+    assert jail.attack_outside("call", "personality", read_implies_exec) == OK
 
 
 # 70, 74
@@ -161,10 +171,16 @@ def test_e74_what_the_command_leaves_behind_does_not_outlive_it(jail, mark):
             os.kill(pid, 9)
 
 
-@pytest.mark.parametrize("number", [9, 15, 2, 1], ids=["KILL", "TERM", "INT", "HUP"])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_e70_e74_when_cloche_dies_everything_inside_dies(jail, mark, number):
     command = jail.command(jail.attacker, "linger", mark, "ready", "--", "wait-for", f"never-{mark}")
-    with subprocess.Popen([jail.person.binaries / "cloche", *command], cwd=jail.person.project,
+
+    def heed():
+        """The suite itself may have been started with the signal ignored."""
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)
+
+    with subprocess.Popen([jail.person.binaries / "cloche", *command], cwd=jail.person.project, preexec_fn=heed,
                           env=jail.person.environment, **jail.identity()) as run:
         try:
             end = time.monotonic() + 20
@@ -268,7 +284,7 @@ for path in ("/proc/sysrq-trigger", "/proc/self/comm"):
 
 def test_e73_h104_nothing_of_the_kernels_own_files_can_be_opened_for_writing(jail):
     """Nothing is written, so that a broken wall does no harm."""
-    assert jail.run("/usr/bin/python3", "-c", WALK).stdout.split() == ["/proc/self/comm"]
+    assert jail.run("/usr/bin/python3", "-c", WALK).stdout.split() == (["/proc/self/comm"] if jail.has_namespaces else [])
 
 
 @pytest.mark.parametrize("path", ["/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sysrq-trigger",
@@ -282,6 +298,7 @@ def test_e73_h104_a_door_to_the_host_that_root_could_write_is_shut(jail, path):
         assert jail.attack_outside("open-to-write", path) == OK
 
 
+@pytest.mark.not_held(landlock="/proc/kallsyms, /proc/keys and their like can be read without namespaces")
 def test_e73_kernel_secrets_are_not_read(jail):
     hidden = ["/proc/kallsyms", "/proc/kcore", "/proc/kmsg", "/proc/keys", "/proc/timer_list", "/sys/kernel/debug",
               "/sys/kernel/security", "/sys/firmware"]

@@ -99,8 +99,9 @@ def test_c41_to_c45_a_socket_of_the_desktop_is_out_of_reach(jail, secret, case):
             if variable:
                 jail.person.environment[variable] = value.format(path=path, directory=directory)
             answer = jail.run(jail.attacker, "connect", path, "--", "connect-to-own", "/tmp/own")
-            assert answer.stdout.splitlines()[0] in ("= ENOENT", "= ECONNREFUSED", "= EACCES"), answer
-            assert answer.stdout.splitlines()[-1] == "= ok"
+            assert answer.stdout.splitlines()[0] in ("= ENOENT", "= ECONNREFUSED", "= EACCES", "= EPERM"), answer
+            # Without namespaces there are no unix sockets at all.
+            assert answer.stdout.splitlines()[-1] == ("= ok" if jail.has_namespaces else "= EPERM")
             if variable:
                 assert jail.run("printenv", variable).returncode == 1
             assert server.visitors == 0
@@ -112,7 +113,7 @@ def test_c43_the_agents_socket_in_the_home_is_absent(jail, secret):
     path = jail.person.directory(jail.person.home / ".gnupg") / "S.gpg-agent"
     with Server(str(path), secret) as server:
         path.chmod(0o777)
-        assert jail.attack("connect", path).verdict in ("ENOENT", "EACCES")
+        assert jail.attack("connect", path).verdict in ("ENOENT", "EACCES", "EPERM")
         assert server.visitors == 0
         assert jail.attack_outside("connect", path).shown == secret
     assert jail.never_told(secret)
@@ -127,7 +128,7 @@ def test_c45_c46_abstract_sockets_of_the_host_are_out_of_reach(jail, secret, net
     with Server("\0" + name[1:], secret) as server:
         found = jail.attacks(["connect", name], ["connect-to-own", f"@own-{secrets.token_hex(8)}"], policy=policy)
         assert found[0].verdict in ("ECONNREFUSED", "EPERM")
-        assert found[1] == OK
+        assert found[1].verdict == ("ok" if jail.has_namespaces else "EPERM")
         assert server.visitors == 0
         assert jail.attack_outside("connect", name).shown == secret
     assert jail.never_told(secret)
@@ -140,12 +141,12 @@ def test_c47_c48_no_datagram_reaches_a_socket_of_the_host(jail, secret, way):
     with Server(str(path), secret, socket.SOCK_DGRAM) as server:
         path.chmod(0o777)
         server.socket.setblocking(False)
-        assert jail.attack(way, path, "smuggled").verdict == "EACCES"
+        assert jail.attack(way, path, "smuggled").verdict in ("EACCES", "EPERM")
         with pytest.raises(BlockingIOError):
             server.socket.recv(100)
         assert jail.attack_outside(way, path, "seen") == OK
         assert server.socket.recv(100) == b"seen"
-    assert jail.attack("connect-to-own", "stream") == OK
+    assert jail.attack("connect-to-own", "stream").verdict == ("ok" if jail.has_namespaces else "EPERM")
 
 
 # 52, 53
@@ -157,7 +158,10 @@ def test_c52_shared_memory_of_the_host_is_out_of_reach(jail, secret):
     try:
         found = jail.attacks(["read-shared-memory", key], ["remove-shared-memory", key],
                              ["make-shared-memory", key, "own"], ["read-shared-memory", key])
-        assert found == [("ENOENT", ""), ("ENOENT", ""), OK, ("ok", "own")]
+        if jail.has_namespaces:
+            assert found == [("ENOENT", ""), ("ENOENT", ""), OK, ("ok", "own")]
+        else:
+            assert {outcome.verdict for outcome in found} == {"EPERM"}
         assert jail.attack_outside("read-shared-memory", key).shown == secret
     finally:
         jail.attack_outside("remove-shared-memory", key)
@@ -169,7 +173,7 @@ def test_c52_message_queues_of_the_host_are_out_of_reach(jail, secret):
     assert jail.attack_outside("make-queue", name, secret) == OK
     try:
         found = jail.attacks(["read-queue", name], ["remove-queue", name])
-        assert {outcome.verdict for outcome in found} == {"ENOENT"}
+        assert {outcome.verdict for outcome in found} <= {"ENOENT", "EPERM", "EACCES"}
         assert jail.attack_outside("read-queue", name).shown == secret
     finally:
         jail.attack_outside("remove-queue", name)
@@ -181,8 +185,8 @@ def test_c53_the_users_kernel_keys_are_out_of_reach(jail, secret):
     assert jail.attack_outside("add-key", name, secret) == OK
     try:
         found = jail.attacks(["read-key", name], ["add-key", f"{name}-own", "x"], ["remove-key", name],
-                             ["call", "request_key", "@user", f"@{name}", "0", "0"], ["read", "/proc/keys"])
-        assert [outcome.verdict for outcome in found] == ["EPERM"] * 4 + ["EACCES"]
+                             ["call", "request_key", "@user", f"@{name}", "0", "0"])
+        assert {outcome.verdict for outcome in found} == {"EPERM"}
         assert jail.attack_outside("read-key", name).shown == secret
     finally:
         jail.attack_outside("remove-key", name)
@@ -208,7 +212,7 @@ def test_c54_a_process_of_the_host_is_neither_traced_nor_read_nor_killed(jail, s
             ["read-memory-file", pid, address, length], ["take-descriptor", pid, 0], ["signal-by-descriptor", pid, 0],
             ["signal", pid, 0]]
     found = jail.attacks(*ways, ["signal", pid, 9], ["signal", -pid, 9], ["signal-by-descriptor", pid, 9])
-    assert {outcome.verdict for outcome in found} <= {"ESRCH", "ENOENT", "EPERM", "EINVAL"}, found
+    assert {outcome.verdict for outcome in found} <= {"ESRCH", "ENOENT", "EPERM", "EINVAL", "EACCES"}, found
     assert process.poll() is None
     assert jail.never_told(secret)
     outside = jail.attacks_outside(*ways)

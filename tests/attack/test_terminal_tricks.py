@@ -58,7 +58,7 @@ class Terminal:
             return b""
 
     def attack(self, *words):
-        command = self.jail.command(self.jail.attacker, *map(str, words))
+        command = self.jail.command(self.jail.attacker, *map(str, words), options=["-q"])
         return outcomes_of(self.run(self.jail.person.binaries / "cloche", *command).decode(errors="replace"))
 
     def attack_outside(self, *words):
@@ -107,7 +107,7 @@ def test_d59_what_the_command_writes_reaches_the_terminal_as_it_is(terminal):
     """No filter stands between: the terminal must be one that can be trusted with output (SECURITY.md)."""
     written = b"\x1b]52;c;ZXZpbA==\x07\x1b[5n\x1bP$q\"p\x1b\\plain"
     terminal.jail.person.file("output", written)
-    command = terminal.jail.command("cat", "output")
+    command = terminal.jail.command("cat", "output", options=["-q"])
     assert terminal.run(terminal.jail.person.binaries / "cloche", *command) == written
 
 
