@@ -11,7 +11,7 @@ import secrets
 import shutil
 import stat
 import struct
-import subprocess
+import tempfile
 import threading
 import time
 
@@ -26,10 +26,18 @@ USUAL_DEVICES = {"core", "fd", "full", "null", "ptmx", "pts", "random", "shm", "
                  "urandom", "zero"}
 
 
-@pytest.fixture
-def readable(jail):
-    """A file that may be read and not written, and the options that make it so."""
-    return jail.person.file(jail.person.home / "work/file", "original")
+@pytest.fixture(params=["bound", "of the root mount"])
+def readable(request, jail):
+    """A file that may be read and not written: below $HOME, where it is bound, or elsewhere."""
+    if request.param == "bound":
+        yield jail.person.file(jail.person.home / "work/file", "original")
+        return
+    if os.geteuid() != 0:
+        pytest.skip("only root can make a file outside of homes")
+    directory = jail.person.own(pathlib.Path(tempfile.mkdtemp(prefix="cloche-attack-", dir="/var/lib")))
+    directory.chmod(0o755)
+    yield jail.person.file(directory / "file", "original")
+    shutil.rmtree(directory)
 
 
 def other_than(uid):

@@ -284,7 +284,8 @@ for path in ("/proc/sysrq-trigger", "/proc/self/comm"):
 
 def test_e73_h104_nothing_of_the_kernels_own_files_can_be_opened_for_writing(jail):
     """Nothing is written, so that a broken wall does no harm."""
-    assert jail.run("/usr/bin/python3", "-c", WALK).stdout.split() == (["/proc/self/comm"] if jail.has_namespaces else [])
+    found = jail.run("/usr/bin/python3", "-c", WALK).stdout.split()
+    assert found == (["/proc/self/comm"] if jail.has_namespaces else [])
 
 
 @pytest.mark.parametrize("path", ["/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sysrq-trigger",

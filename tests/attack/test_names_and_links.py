@@ -43,33 +43,37 @@ def repository(jail):
 # 1
 
 
-@pytest.mark.parametrize("name", PROTECTED)
-def test_a01_an_existing_protected_name_cannot_be_changed_in_any_way(jail, name):
-    protected = jail.person.file(name, "original")
+def tried_on(names, ways):
+    """Every way on every name, X being the name."""
+    return [[name if word == "X" else word for word in way] for name in names for way in ways]
+
+
+def test_a01_an_existing_protected_name_cannot_be_changed_in_any_way(jail):
+    protected = [jail.person.file(name, "original") for name in PROTECTED]
     jail.person.file("free/ordinary", "original")
+    jail.person.file("free/bait", "from the enemy")
     ways = [["write", "X", "more"], ["truncate", "X"], ["open-truncating", "X"], ["exchange", "X", "free/bait"],
             ["rename", "X", "free/away"], ["rename-noreplace", "X", "free/away"], ["rename-whiteout", "X", "free/away"],
             ["rename", "free/bait", "X"], ["link", "X", "free/second"], ["link-by-descriptor", "X", "free/second"],
             ["unlink", "X"]]
-    jail.person.file("free/bait", "from the enemy")
-    with unchanged(protected):
-        found = jail.attacks(*[[word.replace("X", name) for word in way] for way in ways])
-    assert "ok" not in {outcome.verdict for outcome in found}, list(zip(ways, found))
+    tried = tried_on(PROTECTED, ways)
+    with unchanged(*protected):
+        found = jail.attacks(*tried)
+    assert [way for way, outcome in zip(tried, found) if outcome.verdict == "ok"] == []
     assert not (jail.person.project / "free/second").exists()
-    ordinary = [[word.replace("X", "free/ordinary") for word in way] for way in ways[:5]]
-    assert jail.attacks(*ordinary) == [OK] * 5
+    assert jail.attacks(*tried_on(["free/ordinary"], ways[:5])) == [OK] * 5
 
 
 @pytest.mark.admitted(landlock="modes, times and attributes of your files can be changed everywhere")
-@pytest.mark.parametrize("name", PROTECTED)
-def test_a01_the_mode_and_times_of_a_protected_name_cannot_be_changed(jail, name):
-    protected = jail.person.file(name, "original")
+def test_a01_the_mode_and_times_of_a_protected_name_cannot_be_changed(jail):
+    protected = [jail.person.file(name, "original") for name in PROTECTED]
     jail.person.file("ordinary", "original")
     ways = [["chmod", "X", "0777"], ["chmod-by-descriptor", "X", "0777"], ["change-times-by-descriptor", "X"]]
-    with unchanged(protected):
-        found = jail.attacks(*[[word.replace("X", name) for word in way] for way in ways])
-    assert "ok" not in {outcome.verdict for outcome in found}, list(zip(ways, found))
-    assert jail.attacks(*[[word.replace("X", "ordinary") for word in way] for way in ways]) == [OK] * 3
+    tried = tried_on(PROTECTED, ways)
+    with unchanged(*protected):
+        found = jail.attacks(*tried)
+    assert [way for way, outcome in zip(tried, found) if outcome.verdict == "ok"] == []
+    assert jail.attacks(*tried_on(["ordinary"], ways)) == [OK] * 3
 
 
 def test_a01_nothing_is_left_on_the_host_for_names_that_do_not_exist(jail):
@@ -116,8 +120,8 @@ def test_a03_a_link_to_a_hidden_file_is_judged_by_what_it_leads_to(jail, secret)
     jail.person.link("planted", "private/key")
     jail.person.directory(jail.person.project / "free")
     found = jail.attacks(["read", "planted"], ["symlink", "../private/key", "free/made"], ["read", "free/made"],
-                         ["read-openat2", "free/made"], ["symlink", "../public/key", "free/fine"], ["read", "free/fine"],
-                         options=["--deny-read", "private/key"])
+                         ["read-openat2", "free/made"], ["symlink", "../public/key", "free/fine"],
+                         ["read", "free/fine"], options=["--deny-read", "private/key"])
     verdicts = [outcome.verdict for outcome in found]
     assert verdicts.pop(3) in ("EACCES", "ENOSYS")
     assert verdicts == ["EACCES", "ok", "EACCES", "ok", "ok"]
@@ -366,7 +370,7 @@ def test_a18_a19_a_name_on_the_command_line_is_bytes_and_nothing_else(jail, secr
     check_odd_name(jail, secret, name, options=["--deny-read", jail.person.project / name])
 
 
-@pytest.mark.parametrize("name", ODD_NAMES + NAMES_LIKE_PATTERNS, ids=ascii)
+@pytest.mark.parametrize("name", ODD_NAMES[:3] + NAMES_LIKE_PATTERNS, ids=ascii)
 def test_a18_a_literal_name_in_a_policy_is_no_pattern(jail, secret, name):
     path = {"path": f"{jail.person.project}/{name}", "literal": True}
     check_odd_name(jail, secret, name, policy=jail.policy(filesystem={"denyRead": [path]}))
