@@ -59,7 +59,7 @@ def test_a22_ways_to_change_a_file_that_are_not_called_writing(jail, readable):
     assert jail.attacks(["write", "own", "x"], ["write-mapping", "own", "changed"], ["truncate", "own"]) == [OK] * 3
 
 
-@pytest.mark.admitted(landlock="modes, times and attributes of your files can be changed everywhere")
+@pytest.mark.admitted(landlock="files can be changed everywhere")
 def test_a22_modes_times_and_attributes_of_files_that_are_read_only(jail, readable):
     ways = [["chmod", "X", "0777"], ["chmod-by-descriptor", "X", "0777"], ["change-times-by-descriptor", "X"],
             ["change-attribute-by-descriptor", "X"]]
@@ -107,7 +107,6 @@ def test_a23_dev_holds_the_usual_nodes_and_nothing_can_be_added(jail):
     assert jail.attacks(["write", "/dev/null", "x"], ["open-to-write", "/dev/zero"]) == [OK, OK]
 
 
-@pytest.mark.admitted(landlock="modes, times and attributes of your files can be changed everywhere")
 def test_a23_the_hosts_device_files_keep_their_modes(jail):
     """They are the host's own inodes, and uid 0 owns them."""
     null = pathlib.Path("/dev/null")
@@ -121,7 +120,8 @@ def test_a23_the_hosts_device_files_keep_their_modes(jail):
             null.chmod(stat.S_IMODE(mode))
     assert "ok" not in {outcome.verdict for outcome in found}
     jail.person.file("own")
-    assert jail.attack("chmod", "own", "0600") == OK
+    # Without namespaces root changes no mode at all.
+    assert jail.attack("chmod", "own", "0600").verdict == ("ok" if jail.has_namespaces or jail.person.uid else "EPERM")
 
 
 @AS_ROOT

@@ -64,7 +64,7 @@ def test_a01_an_existing_protected_name_cannot_be_changed_in_any_way(jail):
     assert jail.attacks(*tried_on(["free/ordinary"], ways[:5])) == [OK] * 5
 
 
-@pytest.mark.admitted(landlock="modes, times and attributes of your files can be changed everywhere")
+@pytest.mark.admitted(landlock="files can be changed everywhere")
 def test_a01_the_mode_and_times_of_a_protected_name_cannot_be_changed(jail):
     protected = [jail.person.file(name, "original") for name in PROTECTED]
     jail.person.file("ordinary", "original")
@@ -343,7 +343,9 @@ def test_a17_a_hidden_file_in_a_directory_that_cannot_be_searched_stays_hidden(j
     locked.chmod(0o700)
     assert answer.returncode == 125 or "= ok\n= ok" not in answer.stdout
     assert jail.never_told(secret)
-    assert jail.attacks(["chmod", "open", "0700"], ["read", "open/key"], options=options) == [OK, ("ok", "harmless")]
+    if jail.has_namespaces or jail.person.uid:  # without namespaces root changes no mode at all
+        found = jail.attacks(["chmod", "open", "0700"], ["read", "open/key"], options=options)
+        assert found == [OK, ("ok", "harmless")]
 
 
 ODD_NAMES = ["new\nline", "back\\slash", "tab\tand space ", "!x", "-rf", "--bind", "quote'\"",
