@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "jail/confine.h"
 #include "jail/control.h"
+#include "jail/deadline.h"
 #include "jail/deliver.h"
 #include "jail/identity.h"
 #include "jail/jail.h"
@@ -170,13 +171,22 @@ static _Noreturn void leave(const struct init *init)
     _exit(0);
 }
 
+static _Noreturn void end_in_time(const struct init *init)
+{
+    end_the_rest(init);
+    tell(init, REPORT_TIMED_OUT, 0, "");
+}
+
 static void wait_for(const struct init *init, const struct addressee *to, int signals, int *ended)
 {
+    const struct deadline deadline = deadline_in(init->target.plan->wall_seconds);
     struct pollfd polled[] = {{.fd = init->control, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
 
     for (;;) {
-        if (poll(polled, 2, -1) < 0)
+        if (poll(polled, 2, deadline_patience(&deadline)) < 0)
             continue;
+        if (deadline_is_over(&deadline))
+            end_in_time(init);
         if (polled[0].revents) {
             struct order order;
             if (!order_receive(init->control, &order))

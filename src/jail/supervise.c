@@ -10,14 +10,19 @@
  * Every signal is passed on; pid 1 knows which of them the command has got by
  * itself (deliver.c). Stopping is mirrored: when the command stops, cloche stops
  * too, so that the shell notices; both go on together. Only where there is no
- * terminal, and nobody asked for the stop, nobody is there to notice. */
+ * terminal, and nobody asked for the stop, nobody is there to notice.
+ *
+ * While cloche is stopped it keeps no time: pid 1 does that too, and its report
+ * wakes us. Else a command could outlive its limit by stopping itself. */
 #include "jail/supervise.h"
 
+#include "jail/deadline.h"
+
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 /* All but those that cannot be held back, that tell of children, or that a fault
@@ -30,14 +35,6 @@ void supervise_signals(sigset_t *set)
     sigfillset(set);
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         sigdelset(set, kept[i]);
-}
-
-static int64_t milliseconds_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 static bool is_of_terminals(int signal)
@@ -90,17 +87,43 @@ static bool is_pending(int signal)
     return sigpending(&pending) == 0 && sigismember(&pending, signal) == 1;
 }
 
+/* A report that comes while we are stopped is to continue us, or not any more. */
+static void be_woken_by_reports(const struct supervised *run, bool wanted)
+{
+    int flags = fcntl(run->control, F_GETFL);
+
+    if (wanted) {
+        fcntl(run->control, F_SETSIG, SIGCONT);
+        fcntl(run->control, F_SETOWN, getpid());
+    }
+    fcntl(run->control, F_SETFL, wanted ? flags | O_ASYNC : flags & ~O_ASYNC);
+}
+
+static bool is_report_waiting(const struct supervised *run)
+{
+    struct pollfd polled = {.fd = run->control, .events = POLLIN};
+
+    return poll(&polled, 1, 0) > 0;
+}
+
 /* Stops cloche as the kernel would; false if nobody is there who could continue
  * it (an orphaned process group), or the signal is ignored. */
-static bool stop_with(int signal)
+static bool stop_with(const struct supervised *run, int signal)
 {
+    bool timed = run->plan->wall_seconds != 0;
     sigset_t one;
 
     sigemptyset(&one);
     sigaddset(&one, signal);
+    if (timed)
+        be_woken_by_reports(run, true);
     raise(signal);
+    if (timed && is_report_waiting(run))
+        raise(SIGCONT);                   /* takes the stop back */
     sigprocmask(SIG_UNBLOCK, &one, NULL); /* here */
     sigprocmask(SIG_BLOCK, &one, NULL);
+    if (timed)
+        be_woken_by_reports(run, false);
     return is_pending(SIGCONT);
 }
 
@@ -118,7 +141,7 @@ static void follow_stop(struct supervised *run, int signal)
     }
     if (run->terminal.fd < 0 && !run->stop_asked)
         return;
-    if (!stop_with(wants_terminal ? signal : SIGTSTP) && signal == SIGTSTP)
+    if (!stop_with(run, wants_terminal ? signal : SIGTSTP) && signal == SIGTSTP)
         order_send(run->control, ORDER_CONTINUE, terminal_is_foreground(&run->terminal));
 }
 
@@ -129,17 +152,6 @@ void supervise_end(struct supervised *run)
 
     while (next_signal(run, &signal, &from_terminal))
         ;
-}
-
-/* Milliseconds for poll: until `deadline`, or for ever. */
-static int patience(int64_t deadline)
-{
-    const int64_t day = 24LL * 60 * 60 * 1000;
-
-    if (deadline == 0)
-        return -1;
-    int64_t left = deadline - milliseconds_now();
-    return left <= 0 ? 0 : left > day ? (int)day : (int)left;
 }
 
 /* The end of pid 1 is the end of its namespace. Without one, init has to live to
@@ -155,18 +167,14 @@ static void end_now(const struct supervised *run)
 bool supervise(struct supervised *run, struct report *report, bool *timed_out)
 {
     struct pollfd polled[] = {{.fd = run->control, .events = POLLIN}, {.fd = run->signals, .events = POLLIN}};
-    const uint64_t century = 100ULL * 365 * 24 * 60 * 60;
-    uint64_t seconds = run->plan->wall_seconds;
-    int64_t deadline = 0;
+    const struct deadline deadline = deadline_in(run->plan->wall_seconds);
 
-    if (seconds && seconds < century)
-        deadline = milliseconds_now() + (int64_t)seconds * 1000;
     *timed_out = false;
     for (;;) {
-        int ready = poll(polled, 2, patience(deadline));
+        int ready = poll(polled, 2, deadline_patience(&deadline));
         if (ready < 0)
             continue;
-        if (deadline && milliseconds_now() >= deadline) {
+        if (deadline_is_over(&deadline)) {
             *timed_out = true;
             end_now(run);
             return false;
@@ -175,8 +183,10 @@ bool supervise(struct supervised *run, struct report *report, bool *timed_out)
         if (polled[0].revents) {
             if (!report_receive(run->control, report))
                 return false;
-            if (report->kind != REPORT_STOPPED)
-                return true;
+            if (report->kind != REPORT_STOPPED) {
+                *timed_out = report->kind == REPORT_TIMED_OUT;
+                return !*timed_out;
+            }
             follow_stop(run, report->value);
         }
         if (polled[1].revents)

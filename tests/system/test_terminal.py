@@ -257,6 +257,26 @@ def test_command_that_stops_where_nobody_could_continue_it_goes_on(person, termi
     screen.expect("went-on.")
 
 
+@pytest.mark.parametrize("way", ["TSTP", "STOP"])
+def test_time_limit_holds_for_a_command_that_stops_itself(shell, mark, way):
+    """cloche stops with it, and then keeps no time; what the command left running went on."""
+    left = f"sleep {mark} & kill -{way} $$"
+    shell.says(f"$cloche run --timeout 2 sh -c '{left}'", "Stopped")
+    assert processes(mark)
+    shell.expect("killed after 2 seconds")
+    assert not processes(mark)
+    shell.says("wait %1; echo status=$?.", "status=137.")
+    shell.says(f"$cloche run --timeout 60 sh -c '{left}; echo continued.'", "Stopped")
+    shell.says("fg", "continued.")
+
+
+def test_time_limit_ends_a_stopped_command_that_nobody_continues(person, shell, mark):
+    """A script waits for cloche's end, and never for its stop."""
+    person.file("script", f"$cloche run --timeout 1 sh -c 'sleep {mark} & kill -STOP $$'; echo status=$?.\n")
+    shell.says("sh script", "status=137.")
+    assert not processes(mark)
+
+
 # A shell inside
 
 

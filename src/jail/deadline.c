@@ -1,0 +1,35 @@
+#include "jail/deadline.h"
+
+#include <time.h>
+
+static int64_t milliseconds_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+struct deadline deadline_in(uint64_t seconds)
+{
+    const uint64_t century = 100ULL * 365 * 24 * 60 * 60;
+
+    if (seconds == 0 || seconds >= century)
+        return (struct deadline){0};
+    return (struct deadline){milliseconds_now() + (int64_t)seconds * 1000};
+}
+
+bool deadline_is_over(const struct deadline *deadline)
+{
+    return deadline->milliseconds && milliseconds_now() >= deadline->milliseconds;
+}
+
+int deadline_patience(const struct deadline *deadline)
+{
+    const int64_t day = 24LL * 60 * 60 * 1000;
+
+    if (deadline->milliseconds == 0)
+        return -1;
+    int64_t left = deadline->milliseconds - milliseconds_now();
+    return left <= 0 ? 0 : left > day ? (int)day : (int)left;
+}

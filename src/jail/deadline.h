@@ -1,0 +1,20 @@
+/* When a run must have ended. Private to this room. */
+#ifndef CLOCHE_JAIL_DEADLINE_H
+#define CLOCHE_JAIL_DEADLINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct deadline {
+    int64_t milliseconds; /* of the monotonic clock; 0: never */
+};
+
+/* So many seconds from now; 0 is never. */
+struct deadline deadline_in(uint64_t seconds);
+
+bool deadline_is_over(const struct deadline *deadline);
+
+/* For poll: milliseconds to wait at most, or -1. */
+int deadline_patience(const struct deadline *deadline);
+
+#endif
