@@ -131,6 +131,18 @@ def test_every_policy_in_the_documents_is_valid_and_runs(text, person):
     assert (run.returncode, run.stdout) == (0, "hello\n"), run.stderr
 
 
+@pytest.mark.parametrize("option, word", [("--allow-degraded", "late-names"), ("--backend", "landlock")])
+def test_closed_lists_of_words_are_the_same_everywhere(option, word):
+    refusal = subprocess.run([CLOCHE, "run", option, "nonsense", "true"], capture_output=True, text=True, check=False).stderr
+    words = re.search(r"it takes: ([^;\n]*)", refusal).group(1).split(", ")
+    assert word in words and len(words) >= 3
+    completions = [(TOP / "completions" / name).read_text() for name in ("cloche.bash", "_cloche", "cloche.fish")]
+    for text in (*completions, help_text("run"), help_text("explain"), page("cloche.1")):
+        assert [each for each in words if each not in text] == []
+    for text in completions:
+        assert " ".join(words) in text
+
+
 def test_links_between_documents_lead_somewhere():
     for document in TOP.glob("*.md"):
         for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
