@@ -44,10 +44,10 @@ int deliver_take_stop(void)
     return signal > 0 ? signal : 0;
 }
 
-void deliver_early(const struct addressee *to, const sigset_t *pending, int stop)
+void deliver_early(const struct addressee *to, const sigset_t *early, int stop)
 {
     for (int signal = 1; signal <= SIGRTMAX; signal++) {
-        if (signal != SIGCHLD && (signal == stop || sigismember(pending, signal) == 1))
+        if (signal != SIGCHLD && (signal == stop || sigismember(early, signal) == 1))
             kill(to->command, signal);
     }
 }

@@ -15,9 +15,9 @@ struct addressee {
 /* Carries out what the supervisor orders. Every signal must be blocked. */
 void deliver(const struct addressee *to, const struct order *order);
 
-/* What came before there was a command to come to: those pending here when it was
- * started, and the stop it was spared until it was executed (0: none). */
-void deliver_early(const struct addressee *to, const sigset_t *pending, int stop);
+/* What came before there was a command to come to, and the stop it was spared
+ * until it was executed (0: none). */
+void deliver_early(const struct addressee *to, const sigset_t *early, int stop);
 
 /* Takes a pending stop signal out of the caller's queue; 0: there is none. */
 int deliver_take_stop(void);

@@ -225,6 +225,7 @@ _Noreturn void init_main(struct init *init)
     /* What is sent to cloche's process group is not for us. */
     if (!has_namespaces(init))
         setpgid(0, 0);
+    sigorset(&early, &early, &init->early);
     deliver_early(&to, &early, target->spared_stop);
     wait_for(init, &to, signals, &ended);
     end_the_rest(init);

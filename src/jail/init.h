@@ -9,6 +9,7 @@ struct init {
     int control; /* the socket to the supervisor */
     uid_t user;
     gid_t group;
+    sigset_t early; /* signals that were there before this process */
 
     /* The Landlock-only backend. */
     pid_t supervisor;

@@ -171,6 +171,7 @@ static enum jail_end run(struct supervised *supervised, char *const *argv, const
         .user = geteuid(),
         .group = getegid(),
     };
+    sigpending(&init.early);
     enum jail_end end = (namespaces ? start_in_namespaces : start_confined)(&init, control, &supervised->init, err);
     if (end == JAIL_ENDED) {
         supervised->control = control[0];

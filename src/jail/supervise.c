@@ -139,7 +139,8 @@ static void follow_stop(struct supervised *run, int signal)
         order_send(run->control, ORDER_CONTINUE, 1);
         return;
     }
-    if (run->terminal.fd < 0 && !run->stop_asked)
+    /* That the stop was asked for may not have been read yet. */
+    if (run->terminal.fd < 0 && !run->stop_asked && !is_pending(SIGTSTP))
         return;
     if (!stop_with(run, wants_terminal ? signal : SIGTSTP) && signal == SIGTSTP)
         order_send(run->control, ORDER_CONTINUE, terminal_is_foreground(&run->terminal));

@@ -207,6 +207,26 @@ def test_suspend_key_stops_the_job_and_it_can_be_continued(shell, mark, redirect
     shell.says("echo status=$?.", "status=130.")
 
 
+@pytest.mark.parametrize("redirection", ["", "</dev/null >log 2>&1"])
+def test_keys_work_at_any_moment_of_the_start(shell, mark, redirection):
+    def cloche_has_the_terminal():
+        try:
+            return pathlib.Path(f"/proc/{shell.foreground()}/comm").read_text() == "cloche\n"
+        except OSError:
+            return False
+
+    for moment in range(20):
+        shell.type(f"$cloche run sleep {mark} {redirection}\n")
+        assert wait_until(cloche_has_the_terminal)
+        time.sleep(moment * 0.0003)
+        shell.type(SUSPEND)
+        shell.expect("Stopped")
+        shell.says("fg", "cloche run")
+        assert wait_until(cloche_has_the_terminal)
+        interrupt(shell, mark)
+        shell.says("echo status=$?.", "status=130.")
+
+
 def test_stopped_job_goes_on_in_the_background(person, shell):
     # Not a shell: one that is about to start a program with vfork(2) cannot be stopped, cloche or not.
     person.file("wait.py", "import os, time\nprint('ready.', flush=True)\nwhile not os.path.exists('go'):\n"
