@@ -22,6 +22,8 @@
  *   network           {mode, allowed: [{text, file, path}], denied: [...]}
  *   environment       {inside: [name], heldBack: [name]}
  *   limits            {name: number}
+ *   limitsHeldBy      {memory, processes}: cgroup, pid_max, rlimit, samples, or
+ *                     nothing: there is no such limit, or it is in refusals
  *   filter            true if system calls are filtered
  *   rules             [{text, file, path, locks: [name], note}]
  * Bytes that are not UTF-8 are spelled \udcXX. */

@@ -148,6 +148,31 @@ static void append_environment(const struct session *session, struct text *out)
     text_append_byte(out, '\n');
 }
 
+static const char *way_meaning(enum limit_way way)
+{
+    switch (way) {
+    case LIMIT_BY_CGROUP:
+        return "held by a cgroup";
+    case LIMIT_BY_PID_MAX:
+        return "held by the run's own kernel.pid_max";
+    case LIMIT_BY_RLIMIT:
+        return "held by RLIMIT_NPROC";
+    case LIMIT_BY_SAMPLES:
+        return "measured, and killed when over it";
+    case LIMIT_BY_NOTHING:
+        break;
+    }
+    return "cannot be held here";
+}
+
+static void append_run_limit(const struct run_limit *limit, const char *name, const char **separator, struct text *out)
+{
+    if (!limit->value)
+        return;
+    text_appendf(out, "%s%s %llu (%s)", *separator, name, (unsigned long long)limit->value, way_meaning(limit->way));
+    *separator = ", ";
+}
+
 static void append_limits(const struct plan *plan, struct text *out)
 {
     const char *separator = "";
@@ -161,6 +186,8 @@ static void append_limits(const struct plan *plan, struct text *out)
         text_appendf(out, "%s%s %llu", separator, plan->rlimits[i].name, (unsigned long long)plan->rlimits[i].value);
         separator = ", ";
     }
+    append_run_limit(&plan->memory, "memory", &separator, out);
+    append_run_limit(&plan->processes, "processes", &separator, out);
     text_append_string(out, *separator ? "\n" : "none\n");
 }
 
@@ -353,14 +380,19 @@ static void append_names_json(const struct session *session, bool passed, struct
 
 static void append_limits_json(const struct plan *plan, struct text *out)
 {
+    /* Never empty: core dumps are always limited. */
     text_append_string(out, ",\"limits\":{");
     for (size_t i = 0; i < plan->rlimit_count; i++)
         text_appendf(out, "%s\"%s\":%llu", i ? "," : "", plan->rlimits[i].name,
                      (unsigned long long)plan->rlimits[i].value);
     if (plan->wall_seconds)
-        text_appendf(out, "%s\"wallSeconds\":%llu", plan->rlimit_count ? "," : "",
-                     (unsigned long long)plan->wall_seconds);
-    text_append_byte(out, '}');
+        text_appendf(out, ",\"wallSeconds\":%llu", (unsigned long long)plan->wall_seconds);
+    if (plan->memory.value)
+        text_appendf(out, ",\"memory\":%llu", (unsigned long long)plan->memory.value);
+    if (plan->processes.value)
+        text_appendf(out, ",\"processes\":%llu", (unsigned long long)plan->processes.value);
+    text_appendf(out, "},\"limitsHeldBy\":{\"memory\":\"%s\",\"processes\":\"%s\"}", limit_way_name(plan->memory.way),
+                 limit_way_name(plan->processes.way));
 }
 
 static void append_holds_json(const struct session *session, struct text *out)

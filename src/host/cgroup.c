@@ -1,5 +1,6 @@
-/* Limits on memory and processes of a whole run need a cgroup of its own, with
- * those controllers. The probe makes one below this process's own cgroup, or
+/* What can hold limits on memory and processes of a whole run: best a cgroup of
+ * its own, with those controllers. For a run, the files of the cgroups around us
+ * tell; doctor tries. The probe makes one below this process's own cgroup, or
  * below the nearest ancestor that is ours and hands controllers down, moves
  * itself in and leaves; the parent takes it away again. */
 #include "host/subjects.h"
@@ -13,10 +14,15 @@
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum { CGROUP_FILE_MAX = 4 << 20, ANCESTORS_MAX = 16 };
 enum { FOUND_DIRECTORY = 1, FOUND_CONTROLLERS = 2, FOUND_MOVED = 4 };
+
+/* sysctl kernel.pid_max belongs to each pid namespace from here on. Before, root
+ * inside would set the host's. */
+enum { PID_MAX_MAJOR = 6, PID_MAX_MINOR = 14 };
 
 struct attempt {
     const char *directory; /* of the cgroup to be made */
@@ -98,26 +104,96 @@ static unsigned try_below(struct arena *arena, const char *mounted, struct slice
     return report.found;
 }
 
-static void set_missing(struct finding *finding, const char *detail)
+static bool hands_down(struct arena *arena, const char *directory, struct slice controller)
+{
+    struct slice words;
+    struct error ignored;
+
+    if (!file_read(arena_printf(arena, "%s/cgroup.subtree_control", directory), CGROUP_FILE_MAX, arena, &words, NULL,
+                   &ignored))
+        return false;
+    for (size_t start = 0; start < words.len;) {
+        struct slice rest = slice_from(words, start);
+        size_t length = 0;
+        while (length < rest.len && rest.ptr[length] != ' ' && rest.ptr[length] != '\n')
+            length++;
+        if (slice_equal((struct slice){rest.ptr, length}, controller))
+            return true;
+        start += length + 1;
+    }
+    return false;
+}
+
+/* The nearest cgroup at or above ours whose children have the controller, and
+ * in which we may make one and put processes there. */
+static const char *find_parent(struct arena *arena, const char *mounted, struct slice cgroup, const char *controller)
+{
+    for (int level = 0; level < ANCESTORS_MAX; level++) {
+        const char *directory =
+            arena_printf(arena, "%s%.*s", mounted, (int)(cgroup.len == 1 ? 0 : cgroup.len), cgroup.ptr);
+        if (hands_down(arena, directory, slice_of(controller)) && access(directory, W_OK) == 0 &&
+            access(arena_printf(arena, "%s/cgroup.procs", directory), W_OK) == 0)
+            return directory;
+        if (cgroup.len == 1)
+            break;
+        cgroup = path_parent(cgroup);
+    }
+    return NULL;
+}
+
+static bool is_own_pid_max(const struct facts *facts)
+{
+    struct statvfs settings;
+
+    /* ns_last_pid is what makes the limit exact: see jail/limits.c. */
+    return (facts->kernel_major > PID_MAX_MAJOR ||
+            (facts->kernel_major == PID_MAX_MAJOR && facts->kernel_minor >= PID_MAX_MINOR)) &&
+           statvfs("/proc/sys", &settings) == 0 && (settings.f_flag & ST_RDONLY) == 0 &&
+           access("/proc/sys/kernel/ns_last_pid", F_OK) == 0;
+}
+
+void facts_gather_limits(struct arena *arena, struct facts *facts)
+{
+    const char *mounted = mount_point();
+    struct slice cgroup;
+
+    facts->limits = (struct limit_facts){.pid_max = is_own_pid_max(facts)};
+    if (mounted && own_cgroup(arena, &cgroup)) {
+        facts->limits.memory_cgroup = find_parent(arena, mounted, cgroup, "memory");
+        facts->limits.processes_cgroup = find_parent(arena, mounted, cgroup, "pids");
+    }
+}
+
+/* What holds the limits where no cgroup does. */
+static const char *instead(const struct facts *facts)
+{
+    if (is_own_pid_max(facts))
+        return "memory is measured instead, and processes are held by the run's own kernel.pid_max";
+    if (!facts->is_root)
+        return "memory is measured instead, and processes are held by RLIMIT_NPROC";
+    return "memory is measured instead, and limits.processes is refused to root (before Linux 6.14)";
+}
+
+static void set_missing(struct arena *arena, const struct facts *facts, struct finding *finding, const char *detail,
+                        const char *remedy)
 {
     finding->status = FINDING_MISSING;
-    finding->detail = detail;
-    finding->remedy = "with systemd, start it in a delegated scope:\n"
-                      "  systemd-run --user --scope -p Delegate=yes cloche run ...";
+    finding->detail = arena_printf(arena, "%s; %s", detail, instead(facts));
+    finding->remedy = remedy;
 }
 
 void examine_cgroup(struct arena *arena, struct examination *examination)
 {
+    const struct facts *facts = &examination->facts;
     struct slice cgroup;
     const char *mounted = mount_point();
     struct finding *finding =
         examination_add(examination, "cgroup", "cgroup delegation",
-                        "limits.memory and limits.processes (not part of this version)", WEIGHT_OPTIONAL);
+                        "limits.memory and limits.processes to be held by the kernel alone", WEIGHT_OPTIONAL);
 
     if (mounted == NULL || !own_cgroup(arena, &cgroup)) {
-        finding->status = FINDING_MISSING;
-        finding->detail = "cgroup version 2 is not mounted";
-        finding->remedy = "boot with systemd.unified_cgroup_hierarchy=1";
+        set_missing(arena, facts, finding, "cgroup version 2 is not mounted",
+                    "boot with systemd.unified_cgroup_hierarchy=1");
         return;
     }
     unsigned best = 0;
@@ -139,10 +215,13 @@ void examine_cgroup(struct arena *arena, struct examination *examination)
             break;
         cgroup = path_parent(cgroup);
     }
+    const char *remedy = "with systemd, start it below your own service manager:\n"
+                         "  systemd-run --user --scope cloche run ...";
     if ((best & FOUND_DIRECTORY) == 0)
-        set_missing(finding, arena_printf(arena, "none can be made (%s)", examine_errno(arena, errnum)));
+        set_missing(arena, facts, finding, arena_printf(arena, "none can be made (%s)", examine_errno(arena, errnum)),
+                    remedy);
     else if ((best & FOUND_CONTROLLERS) == 0)
-        set_missing(finding, "one can be made, but without the controllers memory and pids");
+        set_missing(arena, facts, finding, "one can be made, but without the controllers memory and pids", remedy);
     else
-        set_missing(finding, "one can be made, but not entered");
+        set_missing(arena, facts, finding, "one can be made, but not entered", remedy);
 }

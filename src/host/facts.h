@@ -3,7 +3,16 @@
 #ifndef CLOCHE_HOST_FACTS_H
 #define CLOCHE_HOST_FACTS_H
 
+#include "base/arena.h"
 #include "base/slice.h"
+
+/* What can hold the limits of a whole run. */
+struct limit_facts {
+    /* Directories of cgroups below which one with the controller can be made; NULL: there is none. */
+    const char *memory_cgroup;
+    const char *processes_cgroup;
+    bool pid_max; /* kernel.pid_max is each pid namespace's own, and can be set */
+};
 
 /* What planning needs. Costs two system calls. */
 struct facts {
@@ -11,9 +20,14 @@ struct facts {
     unsigned kernel_minor;
     int landlock_abi; /* 0: none */
     bool is_root;
+    struct limit_facts limits;
 };
 
+/* Leaves `limits` empty. */
 void facts_gather(struct facts *facts);
+
+/* For policies that limit memory or processes. */
+void facts_gather_limits(struct arena *arena, struct facts *facts);
 
 /* Reads the two leading numbers of a kernel release such as "6.1.0-13-amd64".
  * Anything else leaves both at 0, which counts as too old. */

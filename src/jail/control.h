@@ -24,7 +24,8 @@ enum report_kind {
     REPORT_NO_NAMESPACES, /* because this system gives no usable ones */
     REPORT_NO_COMMAND,    /* 126 or 127 in `value`, `error` */
     REPORT_STOPPED,       /* the command was stopped by signal `value` */
-    REPORT_TIMED_OUT,  /* the limit was reached, and nothing is alive any more */
+    REPORT_TIMED_OUT,     /* the limit was reached, and nothing is alive any more */
+    REPORT_LIMIT,         /* a limit was hit: `error` says which. More reports follow */
     REPORT_ENDED          /* wait status in `value` */
 };
 

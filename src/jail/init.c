@@ -24,6 +24,7 @@
 #include "jail/mountfd.h"
 #include "jail/mounts.h"
 #include "jail/private_directory.h"
+#include "jail/sampler.h"
 #include "jail/spawn.h"
 #include "jail/sweep.h"
 
@@ -74,7 +75,7 @@ static bool can_mount(void)
     struct error ignored;
 
     return mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &private, sizeof private) == 0 &&
-           mountfd_new_tmpfs(0755, &tmpfs, &ignored) && mountfd_new("proc", NULL, 0, MOUNT_SAFE, &proc, &ignored);
+           mountfd_new_tmpfs(0755, 0, &tmpfs, &ignored) && mountfd_new("proc", NULL, 0, MOUNT_SAFE, &proc, &ignored);
 }
 
 static bool set_up_namespaces(struct init *init, struct error *err)
@@ -83,7 +84,8 @@ static bool set_up_namespaces(struct init *init, struct error *err)
 
     if (!take_identity(init, err) || (plan->network != NETWORK_HOST && !loopback_up(err)))
         tell(init, REPORT_NO_NAMESPACES, 0, err->text);
-    if (limits_make_room(mounts_descriptors(plan), &init->target.open_files, err) && mounts_apply(plan, err))
+    if (limits_hold_processes(plan, err) && limits_make_room(mounts_descriptors(plan), &init->target.open_files, err) &&
+        mounts_apply(plan, err))
         return true;
     tell(init, can_mount() ? REPORT_REFUSED : REPORT_NO_NAMESPACES, 0, err->text);
 }
@@ -177,16 +179,21 @@ static _Noreturn void end_in_time(const struct init *init)
     tell(init, REPORT_TIMED_OUT, 0, "");
 }
 
-static void wait_for(const struct init *init, const struct addressee *to, int signals, int *ended)
+static void wait_for(const struct init *init, const struct addressee *to, int signals, struct sampler *sampler,
+                     int *ended)
 {
     const struct deadline deadline = deadline_in(init->target.plan->wall_seconds);
     struct pollfd polled[] = {{.fd = init->control, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
 
     for (;;) {
-        if (poll(polled, 2, deadline_patience(&deadline)) < 0)
+        if (poll(polled, 2, sampler_patience(sampler, deadline_patience(&deadline))) < 0)
             continue;
         if (deadline_is_over(&deadline))
             end_in_time(init);
+        if (!sampler_look(sampler)) {
+            *ended = SIGKILL; /* as a wait status: end_the_rest kills it */
+            return;
+        }
         if (polled[0].revents) {
             struct order order;
             if (!order_receive(init->control, &order))
@@ -203,9 +210,17 @@ static void wait_for(const struct init *init, const struct addressee *to, int si
     }
 }
 
+static void tell_limit(void *argument, const char *line)
+{
+    const struct init *init = argument;
+
+    report_send(init->control, REPORT_LIMIT, 0, line);
+}
+
 _Noreturn void init_main(struct init *init)
 {
     struct target *target = &init->target;
+    struct sampler sampler;
     struct error error;
     struct addressee to = {.supervisors_group = getpgrp()};
     sigset_t early;
@@ -215,7 +230,8 @@ _Noreturn void init_main(struct init *init)
     if (has_namespaces(init))
         prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (!set_up(init, &error) || !close_all_but(init->control) || !watch_children(&signals, &error) ||
-        sigpending(&early) < 0 || !target_start(target, &to.command, &error))
+        sigpending(&early) < 0 || !sampler_open(target->plan, &sampler, &error) ||
+        !target_start(target, &to.command, &error))
         tell(init, REPORT_REFUSED, 0, error.text);
     if (target->status == JAIL_STATUS_NOT_EXECUTABLE || target->status == JAIL_STATUS_NOT_FOUND)
         tell(init, REPORT_NO_COMMAND, target->status, target->error.text);
@@ -227,7 +243,8 @@ _Noreturn void init_main(struct init *init)
         setpgid(0, 0);
     sigorset(&early, &early, &init->early);
     deliver_early(&to, &early, target->spared_stop);
-    wait_for(init, &to, signals, &ended);
+    wait_for(init, &to, signals, &sampler, &ended);
+    sampler_conclude(&sampler, ended, tell_limit, init);
     end_the_rest(init);
     tell(init, REPORT_ENDED, ended, "");
 }

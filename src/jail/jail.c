@@ -4,9 +4,11 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "jail/cgroup.h"
 #include "jail/identity.h"
 #include "jail/init.h"
 #include "jail/private_directory.h"
+#include "jail/sampler.h"
 #include "jail/spawn.h"
 #include "jail/supervise.h"
 #include "jail/sweep.h"
@@ -62,11 +64,28 @@ static int status_of(int wait_status)
     return WEXITSTATUS(wait_status);
 }
 
-static enum jail_end conclude(const struct plan *plan, bool reported, bool timed_out, const struct report *report,
-                              int *status, struct error *err)
+/* True if the kernel killed the run for its memory. */
+static bool say_cgroup_hits(const struct plan *plan, const struct cgroup *cgroup)
+{
+    struct cgroup_hits hits = cgroup_hits(cgroup);
+    char limit[32];
+
+    size_text(plan->memory.value, limit, sizeof limit);
+    if (hits.memory)
+        log_error("killed for using more memory than %s, the limit (limits.memory, --memory)", limit);
+    if (hits.processes)
+        log_error("the limit of %llu processes was reached, and no more could start (limits.processes, --pids)",
+                  (unsigned long long)plan->processes.value);
+    return hits.memory;
+}
+
+static enum jail_end conclude(const struct plan *plan, bool reported, bool timed_out, bool out_of_memory,
+                              const struct report *report, int *status, struct error *err)
 {
     if (!reported) {
         *status = JAIL_STATUS_SIGNAL + SIGKILL;
+        if (out_of_memory)
+            return JAIL_ENDED; /* that was said */
         if (timed_out)
             log_error("killed after %llu seconds, the limit (limits.wallSeconds, --timeout)",
                       (unsigned long long)plan->wall_seconds);
@@ -95,9 +114,10 @@ struct signals {
 };
 
 /* JAIL_ENDED: not yet, but it was started. */
-static enum jail_end start_in_namespaces(struct init *init, int control[2], pid_t *child, struct error *err)
+static enum jail_end start_in_namespaces(struct init *init, const struct cgroup *cgroup, int control[2], pid_t *child,
+                                         struct error *err)
 {
-    if (!spawn_namespaces(init->target.plan->network == NETWORK_NONE, child, err))
+    if (!spawn_namespaces(init->target.plan->network == NETWORK_NONE, cgroup->fd, child, err))
         return spawn_is_forbidden(errno) ? JAIL_NO_NAMESPACES : JAIL_REFUSED;
     if (*child == 0)
         init_main(init);
@@ -144,8 +164,8 @@ static void clean_up_confined(const struct plan *plan)
         private_directory_remove(plan->private_directory);
 }
 
-static enum jail_end run(struct supervised *supervised, char *const *argv, const struct signals *before, int *status,
-                         struct error *err)
+static enum jail_end run(struct supervised *supervised, char *const *argv, const struct signals *before,
+                         const struct cgroup *cgroup, int *status, struct error *err)
 {
     const struct plan *plan = supervised->plan;
     bool namespaces = plan->backend == BACKEND_NAMESPACES;
@@ -172,7 +192,8 @@ static enum jail_end run(struct supervised *supervised, char *const *argv, const
         .group = getegid(),
     };
     sigpending(&init.early);
-    enum jail_end end = (namespaces ? start_in_namespaces : start_confined)(&init, control, &supervised->init, err);
+    enum jail_end end = namespaces ? start_in_namespaces(&init, cgroup, control, &supervised->init, err)
+                                   : start_confined(&init, control, &supervised->init, err);
     if (end == JAIL_ENDED) {
         supervised->control = control[0];
         bool reported = supervise(supervised, &report, &timed_out);
@@ -181,7 +202,8 @@ static enum jail_end run(struct supervised *supervised, char *const *argv, const
             clean_up_confined(plan);
         bool killed = !reported || (report.kind == REPORT_ENDED && status_of(report.value) > JAIL_STATUS_SIGNAL);
         terminal_take_back(&supervised->terminal, killed);
-        end = conclude(plan, reported, timed_out, &report, status, err);
+        bool out_of_memory = say_cgroup_hits(plan, cgroup);
+        end = conclude(plan, reported, timed_out, out_of_memory, &report, status, err);
     }
     fd_close(&control[0]);
     fd_close(&control[1]);
@@ -192,6 +214,7 @@ enum jail_end jail_run(const struct plan *plan, char *const *argv, int *status, 
 {
     FD_CLEANUP int signals = -1;
     struct supervised supervised = {.plan = plan};
+    struct cgroup cgroup;
     const struct sigaction by_default = {.sa_handler = SIG_DFL};
     struct signals before;
     sigset_t passed_on;
@@ -210,7 +233,11 @@ enum jail_end jail_run(const struct plan *plan, char *const *argv, int *status, 
     if (signals < 0)
         error_set_errno(err, errno, "cannot watch for signals");
     supervised.signals = signals;
-    enum jail_end end = signals < 0 ? JAIL_REFUSED : run(&supervised, argv, &before, status, err);
+    enum jail_end end = JAIL_REFUSED;
+    if (signals >= 0 && cgroup_make(plan, &cgroup, err)) {
+        end = run(&supervised, argv, &before, &cgroup, status, err);
+        cgroup_remove(&cgroup);
+    }
     supervise_end(&supervised);
     sigaction(SIGCHLD, &before.child_action, NULL);
     sigprocmask(SIG_SETMASK, &before.mask, NULL);

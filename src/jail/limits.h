@@ -10,6 +10,9 @@
  * command. */
 bool limits_make_room(size_t need, struct rlimit *before, struct error *err);
 
+/* In pid 1, before /proc/sys becomes read-only. */
+bool limits_hold_processes(const struct plan *plan, struct error *err);
+
 /* In the command's process, before it is executed. */
 bool limits_apply(const struct plan *plan, const struct rlimit *open_files, struct error *err);
 

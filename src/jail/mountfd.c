@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/syscall.h>
@@ -90,13 +91,21 @@ bool mountfd_new(const char *type, const struct mount_option *options, size_t op
     return true;
 }
 
-bool mountfd_new_tmpfs(unsigned mode, int *mount, struct error *err)
+bool mountfd_new_tmpfs(unsigned mode, uint64_t size, int *mount, struct error *err)
 {
-    char text[8];
-    struct mount_option options[] = {{"mode", text}};
+    const uint64_t page = 4096;
+    const uint64_t least_inodes = 16384;
+    char mode_text[8];
+    char size_text[32];
+    char inodes_text[32];
+    struct mount_option options[] = {{"mode", mode_text}, {"size", size_text}, {"nr_inodes", inodes_text}};
+    uint64_t inodes = size / page > least_inodes ? size / page : least_inodes;
 
-    snprintf(text, sizeof text, "%o", mode & 07777U);
-    return mountfd_new("tmpfs", options, 1, MOUNT_SAFE, mount, err);
+    snprintf(mode_text, sizeof mode_text, "%o", mode & 07777U);
+    snprintf(size_text, sizeof size_text, "%" PRIu64, size);
+    /* An inode takes memory of the kernel's, even if its file is empty. */
+    snprintf(inodes_text, sizeof inodes_text, "%" PRIu64, inodes);
+    return mountfd_new("tmpfs", options, size ? 3 : 1, MOUNT_SAFE, mount, err);
 }
 
 bool mountfd_attach(int mount, struct slice path, struct error *err)

@@ -29,7 +29,8 @@ bool mountfd_clone(int directory, const char *name, uint64_t attributes, int *mo
 /* A new file system, detached. */
 bool mountfd_new(const char *type, const struct mount_option *options, size_t option_count, uint64_t attributes,
                  int *mount, struct error *err);
-bool mountfd_new_tmpfs(unsigned mode, int *mount, struct error *err);
+/* For at most `size` bytes; 0: the kernel's own limit, half of all memory. */
+bool mountfd_new_tmpfs(unsigned mode, uint64_t size, int *mount, struct error *err);
 
 bool mountfd_set(int mount, uint64_t attributes, struct error *err);
 

@@ -51,9 +51,9 @@ static bool cut_propagation(struct error *err)
     return true;
 }
 
-static bool scratch_make(struct scratch *scratch, struct error *err)
+static bool scratch_make(const struct plan *plan, struct scratch *scratch, struct error *err)
 {
-    if (!mountfd_new_tmpfs(0700, &scratch->tree, err))
+    if (!mountfd_new_tmpfs(0700, plan->memory.value, &scratch->tree, err))
         return false;
     if (mknodat(scratch->tree, MASK_HIDDEN_FILE, S_IFREG | 0000, 0) < 0 ||
         mknodat(scratch->tree, MASK_EMPTY_FILE, S_IFREG | 0444, 0) < 0 ||
@@ -306,7 +306,7 @@ static bool prepare_all(const struct plan *plan, struct prepared *prepared, stru
 
     if (!find_step(plan, STEP_DEVICES, &devices))
         return error_set(err, "the plan has no /dev (this is a defect of cloche)");
-    if (!scratch_make(&scratch, err))
+    if (!scratch_make(plan, &scratch, err))
         return false;
     if (!prepare_devices(plan, devices, &scratch, &prepared[devices], err))
         return error_wrap(err, "/dev");

@@ -37,13 +37,18 @@ bool spawn_is_forbidden(int errnum)
            errnum == EINVAL;
 }
 
-bool spawn_namespaces(bool own_network, pid_t *child, struct error *err)
+bool spawn_namespaces(bool own_network, int cgroup, pid_t *child, struct error *err)
 {
     struct clone_args args = {
         .flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP |
                  (own_network ? CLONE_NEWNET : 0U),
         .exit_signal = SIGCHLD,
     };
+
+    if (cgroup >= 0) {
+        args.flags |= CLONE_INTO_CGROUP;
+        args.cgroup = (unsigned)cgroup;
+    }
     long result = syscall(SYS_clone3, &args, sizeof args);
 
     if (result < 0) {

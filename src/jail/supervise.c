@@ -16,6 +16,7 @@
  * wakes us. Else a command could outlive its limit by stopping itself. */
 #include "jail/supervise.h"
 
+#include "base/log.h"
 #include "jail/deadline.h"
 
 #include <errno.h>
@@ -184,11 +185,14 @@ bool supervise(struct supervised *run, struct report *report, bool *timed_out)
         if (polled[0].revents) {
             if (!report_receive(run->control, report))
                 return false;
-            if (report->kind != REPORT_STOPPED) {
+            if (report->kind == REPORT_LIMIT) {
+                log_error("%s", report->error.text);
+            } else if (report->kind == REPORT_STOPPED) {
+                follow_stop(run, report->value);
+            } else {
                 *timed_out = report->kind == REPORT_TIMED_OUT;
                 return !*timed_out;
             }
-            follow_stop(run, report->value);
         }
         if (polled[1].revents)
             pass_signal_on(run);

@@ -20,7 +20,7 @@ void plan_landlock(struct plan *plan, const struct facts *facts);
 /* The same with Landlock alone: grants, what cannot be held, what is weaker. */
 void plan_confine(struct plan *plan, const struct tree *tree, const struct facts *facts);
 void plan_environment(struct plan *plan);
-void plan_limits(struct plan *plan);
+void plan_limits(struct plan *plan, const struct facts *facts);
 
 /* Which lock holds each rule, and what no lock holds. */
 void plan_refuse(struct plan *plan, struct origin origin, const char *token, const char *what);

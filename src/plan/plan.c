@@ -5,8 +5,6 @@
 #include "base/path.h"
 #include "plan/internal.h"
 
-#include <sys/resource.h>
-
 enum access plan_access_at(const struct plan *plan, struct slice path)
 {
     struct slice at = path;
@@ -56,25 +54,6 @@ void plan_landlock(struct plan *plan, const struct facts *facts)
     }
 }
 
-static void add_rlimit(struct plan *plan, int resource, uint64_t value, const char *name)
-{
-    plan->rlimits[plan->rlimit_count++] = (struct rlimit_setting){resource, value, name};
-}
-
-void plan_limits(struct plan *plan)
-{
-    const struct policy *policy = plan->policy;
-
-    /* 1, not 0: a core_pattern that is a pipe runs its handler on the host even
-     * at 0, and does not at 1 (attack 110). */
-    add_rlimit(plan, RLIMIT_CORE, 1, "core");
-    if (policy->limits.file_size)
-        add_rlimit(plan, RLIMIT_FSIZE, policy->limits.file_size, "fileSize");
-    if (policy->limits.open_files)
-        add_rlimit(plan, RLIMIT_NOFILE, policy->limits.open_files, "openFiles");
-    plan->wall_seconds = policy->limits.wall_seconds;
-}
-
 bool plan_make(struct arena *arena, const struct policy *policy, const struct facts *facts, const struct tree *tree,
                struct slice working_directory, struct plan *plan, struct error *err)
 {
@@ -92,7 +71,7 @@ bool plan_make(struct arena *arena, const struct policy *policy, const struct fa
     else
         plan_landlock(plan, facts);
     plan_environment(plan);
-    plan_limits(plan);
+    plan_limits(plan, facts);
     plan_holds(plan, tree);
     return true;
 }

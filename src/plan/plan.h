@@ -101,6 +101,21 @@ struct rlimit_setting {
     const char *name;
 };
 
+/* What holds a limit of the whole run. */
+enum limit_way {
+    LIMIT_BY_NOTHING, /* there is no limit, or it is in the refusals */
+    LIMIT_BY_CGROUP,
+    LIMIT_BY_PID_MAX, /* of the run's own pid namespace */
+    LIMIT_BY_RLIMIT,  /* RLIMIT_NPROC, which is counted per user namespace */
+    LIMIT_BY_SAMPLES  /* measured from time to time; the run is killed when it is over */
+};
+
+struct run_limit {
+    uint64_t value;
+    enum limit_way way;
+    const char *cgroup; /* LIMIT_BY_CGROUP: the directory to make one in */
+};
+
 struct plan {
     struct arena *arena;
     const struct policy *policy;
@@ -133,6 +148,10 @@ struct plan {
     struct rlimit_setting rlimits[8];
     size_t rlimit_count;
     uint64_t wall_seconds;
+    uint64_t file_size;  /* as among the rlimits; 0: none */
+    uint64_t open_files; /* likewise */
+    struct run_limit memory;
+    struct run_limit processes; /* threads count; pid 1 of the run does not */
 
     enum network_mode network; /* none or host for now; filtered is in refusals */
     bool filter_enabled;
@@ -167,5 +186,8 @@ enum access plan_access_at(const struct plan *plan, struct slice path);
 bool plan_grants(const struct plan *plan, const struct tree *tree, struct slice path, bool write);
 
 const char *backend_name(enum backend backend);
+
+/* "cgroup", "pid_max", "rlimit", "samples" */
+const char *limit_way_name(enum limit_way way);
 
 #endif

@@ -239,12 +239,12 @@ enum {
 };
 
 static const struct key limits_keys[] = {
-    {.name = "memory", .type = KEY_SIZE, .offset = AT(limits.memory), .unbuilt = "a limit on memory"},
+    {.name = "memory", .type = KEY_SIZE, .offset = AT(limits.memory), .origin_offset = AT(limits.memory_origin)},
     {.name = "processes",
      .type = KEY_INTEGER,
      .most = PROCESSES_MAX,
      .offset = AT(limits.processes),
-     .unbuilt = "a limit on processes"},
+     .origin_offset = AT(limits.processes_origin)},
     {.name = "wallSeconds", .type = KEY_INTEGER, .most = YEAR_SECONDS, .offset = AT(limits.wall_seconds)},
     {.name = "fileSize", .type = KEY_SIZE, .offset = AT(limits.file_size)},
     {.name = "openFiles", .type = KEY_INTEGER, .most = OPEN_FILES_MAX, .offset = AT(limits.open_files)},

@@ -204,7 +204,9 @@ struct policy {
 
     struct {
         uint64_t memory; /* bytes; 0: none, here and below */
+        struct origin memory_origin;
         uint64_t processes;
+        struct origin processes_origin;
         uint64_t wall_seconds;
         uint64_t file_size;
         uint64_t open_files;

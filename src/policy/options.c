@@ -81,8 +81,8 @@ static void apply_limit(struct loader *loader, const struct key *key, const stru
         good = size_parse(text, stored) && *stored > 0 && (key->most == 0 || *stored <= (uint64_t)key->most);
     if (!good)
         loader_problem(loader, place, "found \"%s\"; %s is expected", escaped(loader->arena, text), expected);
-    else if (key->unbuilt)
-        unbuilt_note(loader, key, place, true);
+    else if (key->origin_offset)
+        *(struct origin *)(void *)((char *)loader->policy + key->origin_offset) = loader_origin(loader, place);
 }
 
 static void apply_option(struct loader *loader, const struct policy_option *option)

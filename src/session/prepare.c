@@ -86,6 +86,8 @@ bool session_plan(struct session *session, struct error *err)
     struct arena *arena = session->arena;
 
     facts_gather(&session->facts);
+    if (session->policy.limits.memory || session->policy.limits.processes)
+        facts_gather_limits(arena, &session->facts);
     return plan_make(arena, &session->policy, &session->facts, session->tree,
                      choose_working_directory(arena, session->around.project), &session->plan, err);
 }

@@ -473,8 +473,6 @@ static void test_what_nothing_holds_yet_is_listed_by_name(void **state)
         {"\"credentials\":{\"sigv4\":{\"streaming\":\"deny\"}}", "credentials.sigv4", "AWS"},
         {"\"credentials\":{\"awsPairs\":[{\"accessKeyIdVar\":\"A\",\"secretAccessKeyVar\":\"B\"}]}",
          "credentials.awsPairs", "AWS"},
-        {"\"limits\":{\"memory\":\"1G\"}", "limits.memory", "memory"},
-        {"\"limits\":{\"processes\":9}", "limits.processes", "processes"},
         {"\"filesystem\":{\"tmp\":\"session\"}", "filesystem.tmp", "session"},
         {"\"violation\":{\"watch\":\"all\"}", "violation.watch", "refused"},
         {"\"violation\":{\"watch\":\"writes\"}", "violation.watch", "refused"},

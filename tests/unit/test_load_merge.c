@@ -92,12 +92,12 @@ static void test_lists_append_and_scalars_override(void **state)
 
 static void test_a_later_source_takes_an_unbuilt_feature_back(void **state)
 {
-    struct loaded *asked = load_two("{\"limits\": {\"memory\": \"1G\"}, \"filesystem\": {\"tmp\": \"session\"}, "
+    struct loaded *asked = load_two("{\"violation\": {\"watch\": \"all\"}, \"filesystem\": {\"tmp\": \"session\"}, "
                                     "\"network\": {\"hostPorts\": [1]}}",
                                     "{}");
-    struct loaded *back = load_two("{\"limits\": {\"memory\": \"1G\"}, \"filesystem\": {\"tmp\": \"session\"}, "
+    struct loaded *back = load_two("{\"violation\": {\"watch\": \"all\"}, \"filesystem\": {\"tmp\": \"session\"}, "
                                    "\"network\": {\"hostPorts\": [1]}}",
-                                   "{\"limits\": {\"memory\": 0}, \"filesystem\": {\"tmp\": \"private\"}, "
+                                   "{\"violation\": {\"watch\": \"off\"}, \"filesystem\": {\"tmp\": \"private\"}, "
                                    "\"network\": {\"hostPorts\": [\"!1\"]}}");
 
     (void)state;
@@ -474,7 +474,8 @@ static void test_options_come_last_and_are_their_own_origin(void **state)
     assert_int_equal(policy->limits.wall_seconds, 300);
     assert_int_equal(policy->limits.memory, 2ULL << 30);
     assert_int_equal(policy->limits.processes, 64);
-    assert_int_equal(policy->unbuilt_count, 5);
+    assert_int_equal(policy->unbuilt_count, 3);
+    assert_string_equal(policy->limits.processes_origin.path, "--pids");
     unload(loaded);
 }
 
