@@ -1,0 +1,248 @@
+"""Many runs at once, and runs that are killed: they do not disturb each other,
+and nothing of them is left."""
+
+import ctypes
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import time
+import uuid
+
+import pytest
+
+from judging import PATIENCE, as_person, fingerprint, processes, start, wait_until
+
+AT_ONCE = 200
+KILLED = 50
+SHARED_PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run")
+
+
+@pytest.fixture
+def mark():
+    return f"mark-{uuid.uuid4().hex}"
+
+
+# Neighbours
+
+
+PROTECTED = [".git/config", ".git/hooks/pre-commit", ".vscode/settings.json", ".envrc", ".bashrc"]
+
+# Waits for a file of the test's, then tries everything that must not work, then what must.
+TRY_ALL = """
+echo ready
+while [ ! -e "$1" ]; do sleep 0.01; done
+for name in .git/config .git/hooks/pre-commit .vscode/settings.json .envrc .bashrc; do
+    (echo evil >>$name) 2>/dev/null && echo "wrote $name"
+    rm -f $name 2>/dev/null && echo "removed $name"
+done
+mv .git away 2>/dev/null && echo "moved .git"
+cat .env vault/key 2>/dev/null
+cat from-the-other
+echo "$1" >written-after-$1
+"""
+
+
+@pytest.mark.parametrize("end", ["at its own will", "by SIGKILL"])
+def test_what_one_run_is_refused_stays_refused_when_another_in_the_same_directory_ends(person, end):
+    for name in PROTECTED:
+        person.file(name, f"original {name}\n")
+    person.file(".env", "SECRET=1\n")
+    person.file("vault/key", "SECRET=2\n")
+    written = person.project / "from-the-other"
+    before = fingerprint(person.base)
+    first = start(person, "run", "--deny-read", "vault", "sh", "-c", "echo ready; read line; echo one >from-the-other; "
+                  "read line", stdin=subprocess.PIPE)
+    second = start(person, "run", "--deny-read", "vault", "sh", "-c", TRY_ALL, "sh", "go")
+    assert first.stdout.readline() == second.stdout.readline() == "ready\n"
+    # No ghosts on the host while they run, either.
+    assert fingerprint(person.base) == before
+    first.stdin.write("\n")
+    first.stdin.flush()
+    assert wait_until(lambda: os.path.exists(written) and os.path.getsize(written) > 0)
+    if end == "by SIGKILL":
+        first.kill()
+    first.communicate("\n", timeout=PATIENCE)
+    person.file("go", "")
+    said, complaints = second.communicate(timeout=PATIENCE)
+    assert (said, second.returncode) == ("one\n", 0), complaints
+    after = fingerprint(person.base)
+    made = {str(person.project / name) for name in ("from-the-other", "go", "written-after-go")}
+    assert set(after) - set(before) == made
+    project = f"{person.project}/."
+    assert {path: seen for path, seen in after.items() if path not in made | {project}} == {
+        path: seen for path, seen in before.items() if path != project}
+
+
+def test_runs_with_different_policies_in_one_directory_keep_to_their_own(person):
+    person.file("a/file", "a\n")
+    person.file("b/file", "b\n")
+    script = 'echo ready; read line; cat a/file b/file 2>/dev/null; for d in a b; do (echo x >$d/$0) 2>/dev/null; done'
+    runs = {name: start(person, "run", "--deny-read", name, "sh", "-c", script, f"without-{name}",
+                        stdin=subprocess.PIPE) for name in "ab"}
+    for run in runs.values():
+        assert run.stdout.readline() == "ready\n"
+    said = {name: run.communicate("\n", timeout=PATIENCE)[0] for name, run in runs.items()}
+    assert said == {"a": "b\n", "b": "a\n"}
+    assert sorted(os.listdir(person.project / "a")) == ["file", "without-b"]
+    assert sorted(os.listdir(person.project / "b")) == ["file", "without-a"]
+
+
+def test_two_hundred_runs_at_once_all_end_with_their_own_status(person, mark):
+    """All of them are alive at the same moment: each waits for the end of one pipe."""
+    held, hold = os.pipe()
+    runs = []
+    try:
+        for number in range(AT_ONCE):
+            script = f"echo {number} >made-{number}; echo ready; read line; echo late; exit {number % 100}"
+            runs.append(start(person, "run", "sh", "-c", script, mark, stdin=held, pass_fds=()))
+        assert [run.stdout.readline() for run in runs] == ["ready\n"] * AT_ONCE
+        assert len(processes(mark)) >= 3 * AT_ONCE
+    finally:
+        os.close(hold)
+        os.close(held)
+    for number, run in enumerate(runs):
+        said, complaints = run.communicate(timeout=PATIENCE)
+        assert (said, complaints, run.returncode) == ("late\n", "", number % 100)
+    assert not processes(mark)
+    assert sorted(os.listdir(person.project)) == sorted(f"made-{number}" for number in range(AT_ONCE))
+
+
+# Ends
+
+
+DAEMONS = {
+    "double fork": """
+import os, signal, sys, time
+for each in range(2):
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+for each in range(1, 65):
+    try: signal.signal(each, signal.SIG_IGN)
+    except (OSError, ValueError): pass
+os.chdir("/")
+open(sys.argv[1] + "/up", "w").close()
+time.sleep(600)
+""",
+    "stopped": """
+import os, signal, sys
+if os.fork():
+    os._exit(0)
+os.setsid()
+open(sys.argv[1] + "/up", "w").close()
+os.kill(os.getpid(), signal.SIGSTOP)
+""",
+    "many generations": """
+import os, sys, time
+for each in range(8):
+    if os.fork() and each % 2:
+        os._exit(0)
+open(sys.argv[1] + "/up", "w").close()
+time.sleep(600)
+""",
+}
+
+
+@pytest.mark.parametrize("end", ["command ends", "cloche is killed"])
+@pytest.mark.parametrize("daemon", DAEMONS)
+def test_processes_that_slip_away_end_with_the_run(person, mark, daemon, end):
+    script = 'nohup /usr/bin/python3 -c "$0" "$PWD" "$1" </dev/null >/dev/null 2>&1 &' + (
+        ' while [ ! -e up ]; do sleep 0.01; done; echo up; read line')
+    run = start(person, "run", "sh", "-c", script, DAEMONS[daemon], mark, stdin=subprocess.PIPE)
+    assert run.stdout.readline() == "up\n", run.stderr.read()
+    assert len(processes(mark)) > 3, "nothing slipped away: this test would prove nothing"
+    if end == "cloche is killed":
+        run.kill()
+        run.wait(PATIENCE)
+        assert wait_until(lambda: not processes(mark), 1)
+    else:
+        run.communicate("\n", timeout=PATIENCE)
+        assert run.returncode == 0
+        assert not processes(mark)
+
+
+@pytest.fixture
+def own_places(person):
+    """Where the test may (as root), cloche gets /tmp, /run and the like that nobody else uses, so that whatever
+    is left in them is its own. The value: what Popen needs, the mounts as seen there, and their names there."""
+    if os.geteuid() != 0:
+        yield as_person(person), pathlib.Path("/proc/self/mountinfo"), None
+        return
+    mounts = "; ".join(f"mount -t tmpfs -o mode=1777 own {place}" for place in SHARED_PLACES)
+    keeper = subprocess.Popen(["unshare", "--mount", "--propagation", "private", "sh", "-c",
+                               f"{mounts}; echo made; exec sleep 600"], stdout=subprocess.PIPE, text=True)
+    try:
+        assert keeper.stdout.readline() == "made\n"
+        namespace = os.open(f"/proc/{keeper.pid}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+        libc = ctypes.CDLL(None, use_errno=True)
+
+        def enter():
+            if libc.setns(namespace, 0) != 0:
+                raise OSError(ctypes.get_errno(), "setns")
+            os.chdir(person.project)
+            os.setgroups([])
+            os.setgid(person.uid)
+            os.setuid(person.uid)
+
+        yield ({"preexec_fn": enter}, pathlib.Path(f"/proc/{keeper.pid}/mountinfo"),
+               pathlib.Path(f"/proc/{keeper.pid}/root"))
+        os.close(namespace)
+    finally:
+        keeper.kill()
+        keeper.wait()
+
+
+def left_in(root, person):
+    """Names in the shared places: all of them where they are ours alone, else those that speak of cloche."""
+    if root:
+        return [str(path) for place in SHARED_PLACES for path in (root / place[1:]).rglob("*")]
+    return sorted(f"{place}/{name}" for place in SHARED_PLACES for name in os.listdir(place)
+                  if name.startswith("cloche-") and not name.startswith(("cloche-bin-", "cloche-test-"))
+                  and os.lstat(f"{place}/{name}").st_uid == person.uid)
+
+
+def test_runs_killed_at_any_moment_leave_nothing(person, mark, own_places):
+    keywords, mountinfo, root = own_places
+    seed = random.randrange(2**32)
+    moments = random.Random(seed)
+    for name in PROTECTED:
+        person.file(name, "original\n")
+    person.file(".env", "SECRET=1\n")
+    person.file("vault/key", "SECRET=2\n")
+    person.file(person.home / ".npm/cached", "original\n")
+    allowed = person.directory("project/allowed")
+    binary = person.base / "cloche"
+    binary.write_bytes((person.binaries / "cloche").read_bytes())
+    binary.chmod(0o755)
+    before = fingerprint(person.base, {allowed})
+    mounts = mountinfo.read_text()
+    places = left_in(root, person)
+    writes = ("while :; do mkdir allowed/d; echo x >allowed/$0; echo x >~/.npm/new; echo x >/tmp/new; echo x >/run/new; "
+              "rm -rf allowed/d; done 2>/dev/null")
+
+    def launch(*command):
+        return subprocess.Popen([binary, "run", "--deny-read", "vault", *command], cwd=person.project,
+                                env=person.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL, **keywords)
+
+    begun = time.monotonic()
+    assert launch("true").wait(PATIENCE) == 0
+    whole = time.monotonic() - begun
+    slowest = 0.0
+    for number in range(KILLED):
+        run = launch("sh", "-c", writes, f"run-{number}", mark)
+        time.sleep(moments.uniform(0, whole if number % 2 else 3 * whole))
+        run.send_signal(signal.SIGKILL)
+        killed = time.monotonic()
+        assert run.wait(PATIENCE) == -signal.SIGKILL
+        assert wait_until(lambda: not processes(mark)), f"seed {seed}, run {number}: processes were left"
+        slowest = max(slowest, time.monotonic() - killed)
+    assert slowest < 1, f"seed {seed}: the last process was gone after {slowest:.2f} s"
+    assert fingerprint(person.base, {allowed}) == before, f"seed {seed}"
+    assert mountinfo.read_text() == mounts
+    assert left_in(root, person) == places
+    # Some were killed at work, some before they got to it.
+    at_work = [name for name in os.listdir(allowed) if name.startswith("run-")]
+    assert 0 < len(at_work) < KILLED, (seed, whole, at_work)
