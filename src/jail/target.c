@@ -9,6 +9,7 @@
 #include "jail/target.h"
 
 #include "base/fd.h"
+#include "base/path.h"
 #include "jail/capabilities.h"
 #include "jail/confine.h"
 #include "jail/deliver.h"
@@ -27,8 +28,33 @@
 
 enum { STATUS_REFUSED = 125 };
 
-static bool enter_directory(struct slice path, struct error *err)
+/* Does the host's own directory stand there, and not one that a step made? */
+static bool shows_the_hosts(const struct plan *plan, struct slice path)
 {
+    if (plan->backend == BACKEND_LANDLOCK)
+        return true;
+    for (;; path = path_parent(path)) {
+        const struct step *step = map_get(&plan->by_path, path);
+        if (step && step->kind != STEP_PIN)
+            return step->kind == STEP_ROOT || step->kind == STEP_BIND;
+        if (path.len <= 1)
+            return false;
+    }
+}
+
+static bool is_where_we_stood(const struct plan *plan, int fd)
+{
+    const struct standing *standing = &plan->standing;
+    struct stat status;
+
+    if (!standing->known || !shows_the_hosts(plan, plan->working_directory))
+        return true;
+    return fstat(fd, &status) == 0 && status.st_dev == standing->device && status.st_ino == standing->inode;
+}
+
+static bool enter_directory(const struct plan *plan, struct error *err)
+{
+    struct slice path = plan->working_directory;
     char name[4096];
     struct open_how how = {
         .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
@@ -45,6 +71,11 @@ static bool enter_directory(struct slice path, struct error *err)
                                "cannot enter the working directory %s inside the sandbox (the policy hides it? allow "
                                "it with --allow-read, or start from another directory)",
                                name);
+    if (!is_where_we_stood(plan, fd))
+        return error_set(err,
+                         "%s is not the directory any more that cloche was called in: it was moved or replaced "
+                         "meanwhile. Find out by what, and start again",
+                         name);
     return true;
 }
 
@@ -156,8 +187,7 @@ static bool give_up_privileges(const struct target *target, struct error *err)
 {
     const struct plan *plan = target->plan;
 
-    return limits_apply(plan, &target->open_files, err) && capabilities_drop(err) &&
-           enter_directory(plan->working_directory, err) &&
+    return limits_apply(plan, &target->open_files, err) && capabilities_drop(err) && enter_directory(plan, err) &&
            (plan->backend == BACKEND_LANDLOCK ? confine_files(plan, err) && confine_calls(plan, err)
                                               : landlock_apply(plan, err)) &&
            filter_apply(plan, err);

@@ -116,6 +116,14 @@ struct run_limit {
     const char *cgroup; /* LIMIT_BY_CGROUP: the directory to make one in */
 };
 
+/* The directory that cloche was called in, by what it is: names can be exchanged
+ * by a neighbour before they are opened (attack 4). */
+struct standing {
+    bool known; /* false: the command starts elsewhere, at a place known by name alone */
+    uint64_t device;
+    uint64_t inode;
+};
+
 struct plan {
     struct arena *arena;
     const struct policy *policy;
@@ -158,6 +166,7 @@ struct plan {
     bool nested_user_namespaces;
 
     struct slice working_directory;
+    struct standing standing;
 
     struct hold *holds;
     size_t hold_count;

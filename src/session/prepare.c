@@ -11,18 +11,36 @@
 #include "policy/resolve.h"
 
 #include <limits.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+static struct standing stand_here(void)
+{
+    struct stat status;
+
+    if (stat(".", &status) < 0)
+        return (struct standing){0};
+    return (struct standing){.known = true, .device = status.st_dev, .inode = status.st_ino};
+}
+
 /* The command starts where cloche was called if that is in the project, so that
- * relative arguments keep their meaning; else at the project's top. */
-static struct slice choose_working_directory(struct arena *arena, struct slice project)
+ * relative arguments keep their meaning; else at the project's top. A project
+ * that was not named is where we stand, even if it has got another name since. */
+static struct slice choose_working_directory(struct arena *arena, const struct surroundings *around,
+                                             struct standing *standing)
 {
     char buffer[PATH_MAX];
+    struct slice chosen = around->project;
+    bool here = !around->project_is_named;
 
-    if (!getcwd(buffer, sizeof buffer) || buffer[0] != '/')
-        return project;
-    struct slice current = arena_slice(arena, slice_of(buffer));
-    return path_covers(project, current) ? current : project;
+    *standing = (struct standing){0};
+    if (getcwd(buffer, sizeof buffer) && path_covers(around->project, slice_of(buffer))) {
+        chosen = arena_slice(arena, slice_of(buffer));
+        here = true;
+    }
+    if (here)
+        *standing = stand_here();
+    return chosen;
 }
 
 /* Launchers of opencode name the project in a variable of their own. */
@@ -84,12 +102,16 @@ bool session_resolve(struct session *session, const struct tree *tree)
 bool session_plan(struct session *session, struct error *err)
 {
     struct arena *arena = session->arena;
+    struct standing standing;
+    struct slice working_directory = choose_working_directory(arena, &session->around, &standing);
 
     facts_gather(&session->facts);
     if (session->policy.limits.memory || session->policy.limits.processes)
         facts_gather_limits(arena, &session->facts);
-    return plan_make(arena, &session->policy, &session->facts, session->tree,
-                     choose_working_directory(arena, session->around.project), &session->plan, err);
+    if (!plan_make(arena, &session->policy, &session->facts, session->tree, working_directory, &session->plan, err))
+        return false;
+    session->plan.standing = standing;
+    return true;
 }
 
 bool session_prepare(struct arena *arena, const struct session_request *request, struct session *session,

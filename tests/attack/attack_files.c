@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A directory opened early by `hold`, for `read-held`. */
@@ -190,6 +191,27 @@ static int exchange(char **words)
     return rename_with(words, RENAME_EXCHANGE);
 }
 
+/* Exchanges each pair of paths again and again, at moments nobody can foresee and
+ * with some rest in between, until the file words[0] exists; then says how often
+ * each could be. */
+static int exchange_until(char **words)
+{
+    unsigned long done[8] = {0};
+    unsigned long random = (unsigned long)getpid();
+
+    while (access(words[0], F_OK) < 0) {
+        for (size_t i = 0; words[1 + 2 * i] && words[2 + 2 * i] && i < sizeof done / sizeof *done; i++)
+            done[i] += exchange(words + 1 + 2 * i) == 0;
+        random = random * 6364136223846793005UL + 1442695040888963407UL;
+        long rest = (random >> 60) == 0 ? 20000000 : 1000000;
+        struct timespec pause = {.tv_nsec = (long)(random >> 33) % rest};
+        nanosleep(&pause, NULL);
+    }
+    for (size_t i = 0; words[1 + 2 * i] && words[2 + 2 * i] && i < sizeof done / sizeof *done; i++)
+        printf("%lu ", done[i]);
+    return 0;
+}
+
 static int rename_leaving_whiteout(char **words)
 {
     return rename_with(words, RENAME_WHITEOUT);
@@ -264,6 +286,7 @@ const struct operation file_operations[] = {
     {"link-by-descriptor", 2, hard_link_by_descriptor},
     {"rename", 2, rename_path},
     {"exchange", 2, exchange},
+    {"exchange-until", 3, exchange_until},
     {"rename-whiteout", 2, rename_leaving_whiteout},
     {"rename-noreplace", 2, rename_without_replacing},
     {"unlink", 1, remove_file},
