@@ -340,8 +340,12 @@ struct decision decide_unix(const struct policy *policy, struct slice real_path)
  * secret is passed by name. */
 static const struct name_rule *find_name(const struct name_rules *rules, struct slice name, bool exact)
 {
+    uint32_t missing = ~name_letters(name);
+
     for (size_t i = 0; i < rules->count; i++) {
         const struct name_rule *rule = &rules->items[i];
+        if (rule->letters & missing)
+            continue;
         if (exact ? slice_equal(rule->text, name) : name_matches(rule->text, name))
             return rule;
     }

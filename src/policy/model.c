@@ -16,7 +16,8 @@ void policy_add_name(struct policy *policy, struct name_rules *list, struct slic
 {
     list->items =
         arena_grow(policy->arena, list->items, list->count, list->count + 1, &list->capacity, sizeof *list->items);
-    list->items[list->count++] = (struct name_rule){.text = text, .origin = origin};
+    list->items[list->count++] =
+        (struct name_rule){.text = text, .origin = origin, .letters = name_pattern_letters(text)};
 }
 
 void policy_add_host(struct policy *policy, struct host_rules *list, struct host_rule rule)

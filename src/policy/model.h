@@ -82,6 +82,7 @@ struct path_rules {
 struct name_rule {
     struct slice text;
     struct origin origin;
+    uint32_t letters; /* name_pattern_letters(text) */
 };
 
 struct name_rules {

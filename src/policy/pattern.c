@@ -127,6 +127,40 @@ bool name_matches(struct slice pattern, struct slice name)
     return at == pattern.len;
 }
 
+static uint32_t letter_bit(char byte)
+{
+    char lower = slice_lower(byte);
+
+    return lower >= 'a' && lower <= 'z' ? UINT32_C(1) << (lower - 'a') : 0;
+}
+
+uint32_t name_letters(struct slice name)
+{
+    uint32_t letters = 0;
+
+    for (size_t i = 0; i < name.len; i++)
+        letters |= letter_bit(name.ptr[i]);
+    return letters;
+}
+
+uint32_t name_pattern_letters(struct slice pattern)
+{
+    uint32_t letters = 0;
+
+    for (size_t at = 0; at < pattern.len; at++) {
+        struct slice rest = slice_from(pattern, at);
+        size_t length = rest.ptr[0] == '[' ? set_length(rest) : 0;
+        if (length == 0) {
+            letters |= letter_bit(rest.ptr[0]);
+            continue;
+        }
+        if (is_pair(rest) && letter_bit(rest.ptr[1]) == letter_bit(rest.ptr[2]))
+            letters |= letter_bit(rest.ptr[1]);
+        at += length - 1;
+    }
+    return letters;
+}
+
 bool name_has_wildcard(struct slice pattern)
 {
     size_t close = last_close(pattern);

@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "base/slice.h"
 
+#include <stdint.h>
+
 struct pattern {
     struct slice text;  /* absolute and normal; a trailing slash or slash-** is gone */
     struct slice fixed; /* the leading components without a wildcard; all of `text` if literal */
@@ -34,6 +36,12 @@ bool pattern_covers(const struct pattern *pattern, struct slice path, size_t *de
 
 /* The same language for one name without slashes (environment variables, file
  * names): `/` and `**` have no meaning in it. */
+/* Which letters, in either case, a name has, and which every name has that a
+ * pattern matches: a bit for each. Where one of them is missing, there is no need
+ * to try. */
+uint32_t name_letters(struct slice name);
+uint32_t name_pattern_letters(struct slice pattern);
+
 bool name_matches(struct slice pattern, struct slice name);
 bool name_has_wildcard(struct slice pattern);
 

@@ -435,6 +435,39 @@ static void test_a_thousand_patterns_are_matched_in_no_time(void **state)
     assert_true(best < 10); /* an order of magnitude of slack for sanitizers */
 }
 
+static void test_letters_never_rule_a_match_out(void **state)
+{
+    static const struct {
+        const char *pattern;
+        const char *name;
+    } matches[] = {
+        {"*TOKEN*", "GITHUB_TOKEN"},
+        {"*[Tt][Oo][Kk][Ee][Nn]*", "my_Token_1"},
+        {"[abc]x", "cx"},
+        {"[!a]b", "Xb"},
+        {"a?c", "azc"},
+        {"[a-z]Q", "kQ"},
+        {"[]a]", "]"},
+        {"[ab", "[ab"},
+        {"[Aa]", "a"},
+        {"[Ab]", "b"},
+        {"*", "ANYTHING"},
+        {"", ""},
+        {"[^x]y", "_y"},
+        {"[A-a]", "_"},
+        {"PRE[Xx]*[Yy]Z?[0-9]", "PRExxyZ_7"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof matches / sizeof *matches; i++) {
+        struct slice pattern = slice_of(matches[i].pattern);
+        struct slice name = slice_of(matches[i].name);
+        assert_true(name_matches(pattern, name));
+        assert_int_equal(name_pattern_letters(pattern) & ~name_letters(name), 0);
+    }
+    assert_int_not_equal(name_pattern_letters(SLICE("*[Tt][Oo]*")) & ~name_letters(SLICE("TEA")), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -447,6 +480,7 @@ int main(void)
         cmocka_unit_test(test_names_match_byte_by_byte),
         cmocka_unit_test(test_wildcards_are_recognized),
         cmocka_unit_test(test_hostile_patterns_take_bounded_time),
+        cmocka_unit_test(test_letters_never_rule_a_match_out),
         cmocka_unit_test(test_a_thousand_patterns_are_matched_in_no_time),
     };
 
