@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 enum { DEVICE_ATTRIBUTES = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC };
@@ -78,7 +79,8 @@ static bool add_own_terminal(const struct plan *plan, int directory, struct prep
         struct stat found;
         struct error ignored;
 
-        if (!isatty(fd) || fstat(fd, &wanted) < 0)
+        /* Not the other end of one: opening that makes a new terminal, of the host's. */
+        if (!isatty(fd) || fstat(fd, &wanted) < 0 || wanted.st_rdev == makedev(5, 2))
             continue;
         snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
         ssize_t length = readlink(link, path, sizeof path);

@@ -44,15 +44,19 @@ static bool has_namespaces(const struct init *init)
 
 static _Noreturn void tell(const struct init *init, enum report_kind kind, int value, const char *text)
 {
+    handed_give_back(&init->handed);
     if (init->made_private_directory)
         private_directory_remove(init->target.plan->private_directory);
     report_send(init->control, kind, value, text);
     _exit(0);
 }
 
-static bool close_all_but(int keep)
+static bool close_others(const struct init *init)
 {
-    return (keep <= 3 || close_range(3, (unsigned)keep - 1, 0) == 0) && close_range((unsigned)keep + 1, ~0U, 0) == 0;
+    unsigned control = (unsigned)init->control;
+
+    return (control <= 3 || close_range(3, control - 1, 0) == 0) &&
+           close_range(control + 1 + (unsigned)init->handed.count, ~0U, 0) == 0;
 }
 
 static bool take_identity(const struct init *init, struct error *err)
@@ -84,6 +88,7 @@ static bool set_up_namespaces(struct init *init, struct error *err)
 
     if (!take_identity(init, err) || (plan->network != NETWORK_HOST && !loopback_up(err)))
         tell(init, REPORT_NO_NAMESPACES, 0, err->text);
+    handed_replace_files(&init->handed, init->control + 1);
     if (limits_hold_processes(plan, err) && limits_make_room(mounts_descriptors(plan), &init->target.open_files, err) &&
         mounts_apply(plan, err))
         return true;
@@ -108,7 +113,7 @@ static bool set_up_confined(struct init *init, struct error *err)
 
 static bool set_up(struct init *init, struct error *err)
 {
-    if (!close_all_but(init->control))
+    if (!close_others(init))
         return error_set_errno(err, errno, "cannot close descriptors");
     init->target.umask = umask(0);
     return has_namespaces(init) ? set_up_namespaces(init, err) : set_up_confined(init, err);
@@ -229,9 +234,8 @@ _Noreturn void init_main(struct init *init)
 
     if (has_namespaces(init))
         prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    if (!set_up(init, &error) || !close_all_but(init->control) || !watch_children(&signals, &error) ||
-        sigpending(&early) < 0 || !sampler_open(target->plan, &sampler, &error) ||
-        !target_start(target, &to.command, &error))
+    if (!set_up(init, &error) || !close_others(init) || !watch_children(&signals, &error) || sigpending(&early) < 0 ||
+        !sampler_open(target->plan, &sampler, &error) || !target_start(target, &to.command, &error))
         tell(init, REPORT_REFUSED, 0, error.text);
     if (target->status == JAIL_STATUS_NOT_EXECUTABLE || target->status == JAIL_STATUS_NOT_FOUND)
         tell(init, REPORT_NO_COMMAND, target->status, target->error.text);

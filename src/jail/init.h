@@ -2,11 +2,13 @@
 #ifndef CLOCHE_JAIL_INIT_H
 #define CLOCHE_JAIL_INIT_H
 
+#include "jail/handed.h"
 #include "jail/target.h"
 
 struct init {
     struct target target;
-    int control; /* the socket to the supervisor */
+    int control;          /* the socket to the supervisor */
+    struct handed handed; /* its originals follow upon `control` */
     uid_t user;
     gid_t group;
     sigset_t early; /* signals that were there before this process */

@@ -1,12 +1,12 @@
 /* Landlock repeats what the mounts say about writing (and, where reads are
  * listed, about reading files), so that a mistake in one of the two opens
- * nothing. It also holds what mounts cannot: a file that was handed to the
- * command open for reading cannot be opened again for writing through
- * /proc/self/fd, nor emptied, and signals stay inside although the command is in
- * cloche's process group.
+ * nothing. It also holds what mounts cannot: signals stay inside although the
+ * command is in cloche's process group, and a file that was handed to the command
+ * open for reading, and could not be put on a read-only mount (handed.c), cannot
+ * be opened again for writing through /proc/self/fd, nor emptied.
  *
- * Truncation is left to the mounts unless reads are listed or a file was handed
- * in: the right is looked up at every open, and that costs. */
+ * Truncation is left to the mounts unless reads are listed or there is such a
+ * file: the right is looked up at every open, and that costs. */
 #include "jail/landlock.h"
 
 #include "base/fd.h"
@@ -15,6 +15,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 static void allow_path(const struct ruleset *ruleset, struct slice path, uint64_t rights)
@@ -31,14 +32,16 @@ bool landlock_keeps_signals_inside(const struct plan *plan)
     return plan->use_landlock && ruleset_abi() >= ABI_SCOPES;
 }
 
-/* Such a file is on the host's own mount, which may be writable. */
+/* Such a file may be on the host's own mount: see handed.c. */
 static bool is_file_handed_in(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         struct stat status;
+        struct statvfs mount;
         int flags = fcntl(fd, F_GETFL);
 
-        if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY && fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+        if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+            !(fstatvfs(fd, &mount) == 0 && (mount.f_flag & ST_RDONLY)))
             return true;
     }
     return false;

@@ -14,6 +14,7 @@
 #include "jail/confine.h"
 #include "jail/deliver.h"
 #include "jail/filter.h"
+#include "jail/handed.h"
 #include "jail/jail.h"
 #include "jail/landlock.h"
 #include "jail/limits.h"
@@ -216,6 +217,8 @@ static _Noreturn void become(struct target *target)
         setpgid(0, 0);
     if (target->no_terminal)
         leave_terminal();
+    if (target->plan->backend == BACKEND_NAMESPACES)
+        handed_replace_devices();
     if (close_range(3, ~0U, 0) < 0) {
         error_set_errno(&target->error, errno, "cannot close descriptors");
         target->status = STATUS_REFUSED;

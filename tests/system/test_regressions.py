@@ -4,6 +4,9 @@ As everywhere, each denial stands beside the same thing allowed."""
 
 import errno
 import json
+import os
+
+import pytest
 
 PYTHON = "/usr/bin/python3"
 
@@ -144,3 +147,99 @@ def test_priority_of_the_callers_process_group_is_not_changed(person):
     assert try_it(person.binaries / "cloche", "run", PYTHON, program, "1", "2", "0") == (0, [refused, refused, done])
     # Never by user here: that would be everything of root's on this machine.
     assert try_it(PYTHON, program, "1") == (9, [done])
+
+
+# What is handed over
+
+CHANGE = """
+import ctypes, json, os, sys
+fd = int(sys.argv[1])
+def attempt(function, *arguments, **keywords):
+    try:
+        function(*arguments, **keywords)
+        return "done"
+    except OSError as problem:
+        return os.strerror(problem.errno)
+name = f"/proc/self/fd/{fd}"
+print(json.dumps([attempt(os.fchmod, fd, 0o666), attempt(os.chmod, name, 0o666), attempt(os.utime, fd, (1, 1)),
+                  attempt(os.setxattr, fd, "user.mark", b"x"), attempt(os.truncate, name, 0),
+                  attempt(os.close, os.open(name, os.O_RDONLY)),
+                  attempt(os.open, name, os.O_RDONLY | os.O_TRUNC), attempt(os.open, name, os.O_RDWR)]),
+      file=sys.stderr)
+"""
+
+
+def change(person, *command, **keywords):
+    """What can be done to standard input, by what `command` starts."""
+    answer = person.call(*command, PYTHON, "-c", CHANGE, "0", **keywords)
+    assert answer.returncode == 0, answer.stderr
+    return json.loads(answer.stderr)
+
+
+@pytest.mark.parametrize("where", ["../notes", "notes"])
+def test_file_handed_over_for_reading_is_not_changed(person, where):
+    path = person.file(where, "original")
+    path.chmod(0o600)
+    before = path.stat()
+    with path.open() as file:
+        done = change(person, "cloche", "run", stdin=file)
+    assert done == [os.strerror(errno.EROFS)] * 5 + ["done"] + [os.strerror(errno.EROFS)] * 2
+    after = path.stat()
+    assert (after.st_mode, after.st_mtime_ns, after.st_ctime_ns) == \
+        (before.st_mode, before.st_mtime_ns, before.st_ctime_ns)
+    assert (path.read_text(), os.listxattr(path)) == ("original", [])
+    with path.open() as file:
+        assert change(person, "/usr/bin/env", stdin=file) == ["done"] * 8
+    assert path.read_text() == ""
+
+
+def test_file_handed_over_is_read_on_from_where_the_caller_was_and_back(person):
+    person.file("lines", "1\n2\n3\n4\n5\n")
+    script = 'read a; "$0" run sh -c "read b; echo inside \\$b"; read c; echo $a $c; "$0" run cat'
+    answer = person.call("/bin/sh", "-c", f"({script}) < lines", person.binaries / "cloche")
+    assert answer.stdout == "inside 2\n1 3\n4\n5\n"
+
+
+def test_file_without_a_name_can_be_handed_over(person):
+    path = person.file("gone", "content")
+    with path.open() as file:
+        path.unlink()
+        assert person.cloche("run", "cat", stdin=file).stdout == "content"
+
+
+def test_file_handed_over_for_writing_is_written(person):
+    with person.file("../out", "").open("w") as out, person.file("../log", "").open("a") as log:
+        answer = person.cloche("run", "sh", "-c", "echo out; echo log >&2; echo more > /dev/stdout", stdout=out,
+                               stderr=log)
+    assert answer.returncode == 0
+    assert ((person.home / "out").read_text(), (person.home / "log").read_text()) == ("more\n", "log\n")
+
+
+def test_device_handed_over_keeps_its_mode(person):
+    before = os.stat("/dev/null").st_mode
+    with open("/dev/null", "r+b", buffering=0) as null:
+        answer = person.cloche("run", PYTHON, "-c", f"""
+import errno, os
+os.write(0, b"x"), os.read(0, 1)
+try:
+    os.fchmod(0, {before & 0o7777})
+except OSError as problem:
+    print(errno.errorcode[problem.errno])""", stdin=null)
+    assert (answer.stdout, os.stat("/dev/null").st_mode) == ("EROFS\n", before)
+
+
+def test_terminal_handed_over_keeps_its_mode(person):
+    primary, secondary = os.openpty()
+    try:
+        os.fchown(secondary, person.uid, -1) if os.geteuid() == 0 else None
+        os.fchmod(secondary, 0o620)
+        code = "import os; os.write(0, b'here'); os.fchmod(0, 0o666)"
+        answer = person.cloche("run", PYTHON, "-c", code, stdin=secondary)
+        assert os.read(primary, 100) == b"here"
+        assert (answer.returncode, "Read-only" in answer.stderr) == (1, True)
+        assert os.fstat(secondary).st_mode & 0o7777 == 0o620
+        assert person.call(PYTHON, "-c", code, stdin=secondary).returncode == 0
+        assert os.fstat(secondary).st_mode & 0o7777 == 0o666
+    finally:
+        os.close(primary)
+        os.close(secondary)
