@@ -14,7 +14,7 @@ import subprocess
 import pytest
 
 from judging import as_person, fingerprint, wait_until
-from test_run import Terminal
+from test_terminal import Terminal
 
 
 @pytest.fixture
