@@ -293,7 +293,8 @@ static void expand_patterns(struct policy *policy, const struct tree *tree, stru
             if (expansion.rule.node == NODE_DIRECTORY &&
                 !tree->list(tree->context, expansion.rule.real, expand_entry, &expansion))
                 refuse(problems, &expansion.rule,
-                       "the directory it speaks of cannot be listed, so its entries cannot be hidden");
+                       arena_printf(policy->arena, "%s cannot be listed by you, so its entries cannot be hidden",
+                                    escaped(policy->arena, expansion.rule.real)));
         } else if (expansion.rule.at_start)
             refuse(problems, &expansion.rule,
                    "atStart needs a pattern over the entries of the project's top directory or $HOME");

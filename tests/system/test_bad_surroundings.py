@@ -1,0 +1,210 @@
+"""Runs where something about the machine is wrong: each either runs as promised
+or is refused with a clear line and 125, and then nothing was run.
+
+Machines without usable namespaces are test_landlock_backend.py's subject."""
+
+import os
+import subprocess
+
+import pytest
+
+from judging import PATIENCE, as_person, wait_until
+
+only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount what the test needs")
+
+
+def refused(answer, *words):
+    """One clear line or more, each with our name, and nothing of the command's."""
+    assert answer.returncode == 125, (answer.returncode, answer.stdout, answer.stderr)
+    assert answer.stdout == ""
+    lines = answer.stderr.splitlines()
+    assert lines and all(line.startswith("cloche: ") for line in lines), answer.stderr
+    for word in words:
+        assert str(word) in answer.stderr, (word, answer.stderr)
+    return True
+
+
+# The project
+
+
+@pytest.mark.parametrize("what", ["absent", "a file", "a broken link", "below a file"])
+def test_project_that_is_no_directory_is_refused_by_name(person, what):
+    path = person.project / "there"
+    if what == "a file":
+        person.file("there")
+    elif what == "a broken link":
+        person.link("there", "nowhere")
+    elif what == "below a file":
+        person.file("there")
+        path /= "below"
+    answer = person.cloche("run", "-C", path, "touch", person.project / "made")
+    assert refused(answer, path)
+    assert not (person.project / "made").exists()
+
+
+def test_project_that_is_gone_is_refused(person):
+    gone = person.directory("project/gone")
+    script = f'rmdir "$PWD" && exec "{person.binaries}/cloche" run touch {person.project}/made'
+    answer = subprocess.run(["sh", "-c", script], cwd=gone, env=person.environment, capture_output=True, text=True,
+                            timeout=PATIENCE, **as_person(person))
+    assert refused(answer)
+    assert not (person.project / "made").exists()
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o600])
+def test_project_that_cannot_be_entered_is_refused(person, mode):
+    if person.uid == 0:
+        pytest.skip("nothing is closed to root")
+    inner = person.directory("project/closed")
+    inner.chmod(mode)
+    assert refused(person.cloche("run", "-C", inner, "touch", person.project / "made"), inner)
+    assert not (person.project / "made").exists()
+    inner.chmod(0o755)
+    assert person.cloche("run", "-C", inner, "touch", "made").returncode == 0
+    assert (inner / "made").exists()
+
+
+def test_project_that_cannot_be_listed_is_refused_because_it_may_hold_secrets(person):
+    person.file("known", "content\n")
+    person.project.chmod(0o311)
+    answer = person.cloche("run", "cat", "known")
+    person.project.chmod(0o755)
+    if person.uid == 0:  # to whom nothing is closed
+        assert (answer.returncode, answer.stdout) == (0, "content\n"), answer.stderr
+    else:
+        assert refused(answer, f"{person.project} cannot be listed")
+
+
+def test_project_whose_parent_is_closed_is_refused(person):
+    if person.uid == 0:
+        pytest.skip("nothing is closed to root")
+    below = person.directory("project/closed/below")
+    below.parent.chmod(0o000)
+    try:
+        assert refused(person.cloche("run", "-C", below, "touch", person.project / "made"), below)
+    finally:
+        below.parent.chmod(0o755)
+    assert not (person.project / "made").exists()
+
+
+# Disks
+
+
+def on_disk(person, mounting, *arguments):
+    """Runs cloche where `mounting` was done before, in a mount namespace of its own. $1 is the project."""
+    script = f'{mounting}\ncd "$1" && shift && exec setpriv --reuid {person.uid} --regid {person.uid} --clear-groups "$@"'
+    return subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-ec", script, "sh", person.project,
+                           person.binaries / "cloche", *arguments], env=person.environment, capture_output=True,
+                          text=True, timeout=PATIENCE)
+
+
+TRY_TO_WRITE = 'cat known; (echo x >new) 2>/dev/null && echo wrote; echo x >/tmp/new && echo "temporary too"'
+
+
+@only_root
+def test_project_on_a_read_only_disk_is_read(person):
+    person.file("known", "content\n")
+    answer = on_disk(person, 'mount --bind "$1" "$1"; mount -o remount,bind,ro "$1"', "run", "sh", "-c", TRY_TO_WRITE)
+    assert (answer.returncode, answer.stdout) == (0, "content\ntemporary too\n"), answer.stderr
+    assert os.listdir(person.project) == ["known"]
+
+
+@only_root
+def test_project_on_a_full_disk_is_read_and_the_command_hears_of_it(person):
+    fill = ('mount -t tmpfs -o size=64k,mode=777 small "$1"; echo content >"$1/known"; '
+            'dd if=/dev/zero of="$1/filling" bs=4k 2>/dev/null || true')
+    look = "cat known; (cat /etc/passwd /etc/passwd >new) 2>&1 | grep -o 'No space left'; echo x >/tmp/new && echo ran"
+    answer = on_disk(person, fill, "run", "sh", "-c", look)
+    assert (answer.returncode, answer.stdout) == (0, "content\nNo space left\nran\n"), answer.stderr
+
+
+@only_root
+@pytest.mark.parametrize("state", ["full", "read-only"])
+def test_disk_of_temporary_files_in_a_bad_state_does_not_matter(person, state):
+    """/tmp is the run's own, in memory. Only without namespaces must a directory be made in the host's."""
+    bad = {"full": "mount -t tmpfs -o nr_inodes=2,mode=1777 small /var/tmp; echo x >/var/tmp/x || true; ",
+           "read-only": "mount -t tmpfs -o ro small /var/tmp; "}[state]
+    answer = on_disk(person, bad, "run", "sh", "-c", "echo x >/var/tmp/new; echo x >/tmp/new; cat /tmp/new /var/tmp/new")
+    assert (answer.returncode, answer.stdout) == (0, "x\nx\n"), answer.stderr
+
+
+@only_root
+@pytest.mark.parametrize("state", ["full", "read-only"])
+def test_no_place_for_temporary_files_without_namespaces_is_refused(person, state):
+    cloche = person.base / "cloche"
+    cloche.write_bytes((person.binaries / "cloche").read_bytes())
+    cloche.chmod(0o755)
+    options = {"full": "nr_inodes=1,mode=1777", "read-only": "ro"}[state]
+    script = (f'mount -t tmpfs -o {options} small /tmp; cd {person.project}; '
+              f'exec setpriv --reuid {person.uid} --regid {person.uid} --clear-groups {cloche} "$@"')
+    answer = subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-ec", script, "sh", "run",
+                             "--backend", "landlock", "-q", "touch", "made"], env=person.environment,
+                            capture_output=True, text=True, timeout=PATIENCE)
+    assert refused(answer, "/tmp")
+    assert not (person.project / "made").exists()
+
+
+@only_root
+@pytest.mark.parametrize("state", ["absent", "an empty tmpfs", "partly masked"])
+def test_without_a_proc_of_its_own_the_run_is_held_by_landlock_or_refused_if_that_is_not_wanted(person, state):
+    bad = {"absent": "umount -l /proc", "an empty tmpfs": "mount -t tmpfs none /proc",
+           "partly masked": "mount -t tmpfs none /proc/sys"}[state]
+    answer = on_disk(person, bad, "run", "--backend", "namespaces", "touch", "made")
+    assert refused(answer, "/proc")
+    assert not (person.project / "made").exists()
+    answer = on_disk(person, bad, "run", "sh", "-c", "echo x >new; cat new")
+    assert (answer.returncode, answer.stdout) == (0, "x\n"), answer.stderr
+    assert "Landlock alone" in answer.stderr and answer.stderr.count("\n") == 1
+
+
+# Between plan and mount
+
+
+class Paused:
+    """A run that strace holds for a moment after its plan is made and before its namespaces are."""
+
+    def __init__(self, person, *arguments):
+        self.trace = person.base / "trace"
+        self.run = subprocess.Popen(
+            ["strace", "-qq", "-o", self.trace, "-e", "trace=socketpair,clone3", "-e", "inject=clone3:delay_enter=700000",
+             person.binaries / "cloche", "run", *arguments], cwd=person.project, env=person.environment,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **as_person(person))
+        assert wait_until(lambda: self.trace.exists() and "socketpair" in self.trace.read_text())
+
+    def go_on(self):
+        said, complaints = self.run.communicate(timeout=PATIENCE)
+        return subprocess.CompletedProcess([], self.run.returncode, said, complaints)
+
+
+MEANWHILE = {
+    "nothing": ("", None),
+    "it is deleted": ("rm -r {0}", "no longer"),
+    "it becomes a link": ("mv {0} {0}.away; ln -s /etc {0}", "symbolic link"),
+    "it becomes a file": ("rm -r {0}; touch {0}", "cannot mount"),
+    "what is above it becomes a link": ("mv {1} {1}.away; ln -s {1}.away {1}", "symbolic link"),
+}
+
+
+@pytest.mark.parametrize("change", MEANWHILE)
+@pytest.mark.parametrize("rule", ["--deny-read", "--allow-write"])
+def test_path_that_changes_between_plan_and_mount_refuses_the_run(person, rule, change):
+    place = person.directory("area/above/place")
+    # What is hidden lies in the project, or nothing of it would be seen anyway.
+    options = ["--allow-read", person.home / "area"] if rule == "--deny-read" else []
+    paused = Paused(person, *options, rule, place, "touch", "made")
+    command, words = MEANWHILE[change]
+    subprocess.run(["sh", "-c", command.format(place, place.parent)], check=True)
+    answer = paused.go_on()
+    if words is None:
+        assert (answer.returncode, answer.stderr) == (0, "")
+    else:
+        assert refused(answer, place, words)
+    assert (person.project / "made").exists() == (words is None)
+
+
+def test_project_that_is_exchanged_for_another_between_plan_and_mount_refuses_the_run(person):
+    paused = Paused(person, "touch", "made")
+    person.project.rename(person.home / "away")
+    person.directory(person.project)
+    assert refused(paused.go_on(), person.project, "any more")
+    assert os.listdir(person.project) == os.listdir(person.home / "away") == []
