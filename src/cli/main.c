@@ -10,11 +10,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 struct subcommand {
@@ -117,22 +114,14 @@ static int personality_main(int argc, char **argv)
 }
 
 /* The heap in one piece that is never given back before the end: a run lives for
- * a moment, and each change of its size is a system call. What every run needs of
- * it is made present at once (where the kernel, from 5.14, can): a page fault for
- * each page would take several times as long. */
+ * a moment, and each change of its size is a system call. */
 static void prepare_heap(void)
 {
-    enum { HEAP_STEP = 1024 * 1024, HEAP_KEPT = 64 * 1024 * 1024, HEAP_USED = 384 * 1024, PAGE = 4096 };
+    enum { HEAP_STEP = 1024 * 1024, HEAP_KEPT = 64 * 1024 * 1024 };
 
     mallopt(M_TOP_PAD, HEAP_STEP);
     mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
     mallopt(M_MMAP_THRESHOLD, HEAP_STEP);
-
-    void *block = malloc(HEAP_USED + PAGE);
-    uintptr_t page = (uintptr_t)block & ~(uintptr_t)(PAGE - 1);
-    if (block)
-        madvise((void *)page, HEAP_USED, MADV_POPULATE_WRITE);
-    free(block);
 }
 
 /* A descriptor of ours must never land where the command expects its own. What

@@ -79,6 +79,11 @@ static void follow(struct policy *policy, const struct tree *tree, struct path_r
     struct slice start = rule->pattern.literal ? rule->pattern.text : rule->pattern.fixed;
 
     rule->real = start;
+    /* In a file system of the sandbox's own: the host's has no say there. */
+    if (rule->list == LIST_BUILT_IN && rule->backing == BACKING_FRESH) {
+        rule->node = rule->access == ACCESS_NONE ? NODE_FILE : NODE_DIRECTORY;
+        return;
+    }
     if (!tree_follow(tree, policy->arena, start, &place, err)) {
         if (rule_is_grant(rule) && rule->derived)
             drop(rule, "its links run in a circle");
