@@ -204,6 +204,15 @@ static void refuse_what_cannot_be_held(struct plan *plan, const struct facts *fa
     if (plan->nested_user_namespaces)
         plan_refuse(plan, (struct origin){"built-in", "allowNestedUserNamespaces"}, NULL,
                     "namespaces cannot be allowed inside (allowNestedUserNamespaces) where cloche has none itself");
+    /* A mount would hide it; here it could be entered, and nothing in it read. */
+    struct effect here = plan_effect_at(plan->policy, plan->working_directory);
+    if (here.access == ACCESS_NONE && !here.passage)
+        plan_refuse(
+            plan, here.shown, NULL,
+            arena_printf(plan->arena,
+                         "the working directory %s is hidden: allow it with --allow-read, or start from another "
+                         "directory",
+                         escaped(plan->arena, plan->working_directory)));
     for (size_t i = 0; i < plan->step_count; i++) {
         const struct step *step = &plan->steps[i];
         if (plan_effect_at(plan->policy, step->path).access == ACCESS_EMPTY)

@@ -278,6 +278,14 @@ def test_what_cannot_be_held_is_refused_by_name(person, policy, words):
     assert not (person.project / "made").exists()
 
 
+def test_hidden_working_directory_is_refused_before_anything_runs(person):
+    hidden = person.directory(person.project / "hidden")
+    done = run(person, "-C", person.project, "--deny-read", hidden, "touch", person.project / "made", cwd=hidden)
+    assert done.returncode == 125 and "the working directory" in done.stderr
+    assert not (person.project / "made").exists()
+    assert run(person, "-C", person.project, "touch", person.project / "made", cwd=hidden).returncode == 0
+
+
 def test_directory_too_large_to_be_granted_entry_by_entry_is_refused(person):
     top = person.directory(person.project / "many")
     for number in range(17000):
