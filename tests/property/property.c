@@ -350,7 +350,7 @@ static int check(enum backend backend, uint64_t count, uint64_t first_seed)
     printf("%llu random policies, %llu of them refused, %zu paths compared, %zu held only by the doorman to come\n",
            (unsigned long long)count, (unsigned long long)refused, tally.compared, tally.gaps);
     /* A generator that makes nothing worth comparing would pass for ever. */
-    return refused * 2 > count || tally.compared < count * 10 ||
+    return refused * 3 > count * 2 || tally.compared < count * 10 ||
            (backend == BACKEND_LANDLOCK && tally.granted * 5 < tally.compared);
 }
 
