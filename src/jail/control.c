@@ -21,9 +21,11 @@ static ssize_t receive(int socket, void *record, size_t size)
 {
     ssize_t received;
 
+    /* The other side may have gone without reading all we sent: that is told
+     * once, before the last words it has left for us. */
     do
         received = recv(socket, record, size, 0);
-    while (received < 0 && errno == EINTR);
+    while (received < 0 && (errno == EINTR || errno == ECONNRESET));
     return received;
 }
 
