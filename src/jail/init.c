@@ -234,8 +234,9 @@ _Noreturn void init_main(struct init *init)
 
     if (has_namespaces(init))
         prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    if (!set_up(init, &error) || !close_others(init) || !watch_children(&signals, &error) || sigpending(&early) < 0 ||
-        !sampler_open(target->plan, &sampler, &error) || !target_start(target, &to.command, &error))
+    if (!set_up(init, &error) || !close_others(init) || !watch_children(&signals, &error) ||
+        !sampler_open(target->plan, &sampler, &error) || sigpending(&early) < 0 ||
+        !target_start(target, &to.command, &error))
         tell(init, REPORT_REFUSED, 0, error.text);
     if (target->status == JAIL_STATUS_NOT_EXECUTABLE || target->status == JAIL_STATUS_NOT_FOUND)
         tell(init, REPORT_NO_COMMAND, target->status, target->error.text);

@@ -282,7 +282,7 @@ def test_time_limit_holds_for_a_command_that_stops_itself(shell, mark, way):
     """cloche stops with it, and then keeps no time; what the command left running went on."""
     left = f"sleep {mark} & kill -{way} $$"
     shell.says(f"$cloche run --timeout 2 sh -c '{left}'", "Stopped")
-    assert processes(mark)
+    assert wait_until(lambda: processes(mark))
     shell.expect("killed after 2 seconds")
     assert not processes(mark)
     shell.says("wait %1; echo status=$?.", "status=137.")
@@ -576,6 +576,68 @@ def test_halted_output_and_exclusive_use_do_not_last(person, shell):
     """))
     shell.says(f"$cloche run python3 {program}; echo status=$?.", "status=0.")
     shell.says("cat </dev/null >/dev/tty; echo status=$?.", "status=0.")
+
+
+# Without namespaces
+
+
+@pytest.fixture
+def landlock_shell(shell, person):
+    """The same shell, in which $confined runs a command with the other backend."""
+    probe = person.call("cloche", "run", "-q", "--backend", "landlock", "true")
+    if probe.returncode:
+        pytest.skip(f"the backend landlock cannot run here: {probe.stderr}")
+    shell.says('confined="$cloche run -q --backend landlock"; echo defined.', "defined.")
+    return shell
+
+
+def test_keys_work_without_namespaces(landlock_shell, mark):
+    shell = landlock_shell
+    shell.type(f"$confined sleep {mark}\n")
+    assert running(mark, 3)
+    for _ in range(3):
+        shell.type(SUSPEND)
+        shell.expect("Stopped")
+        assert processes(mark)[max(processes(mark))] == "T"
+        shell.says("fg", "confined sleep")
+        assert wait_until(lambda: states(mark) == {"S"})
+    interrupt(shell, mark)
+    shell.says("echo status=$?.", "status=130.")
+
+
+def test_shell_inside_works_without_namespaces(landlock_shell, mark):
+    shell = landlock_shell
+    shell.says("$confined bash --norc --noprofile --noediting -i", "bash-")
+    shell.says("PS1=; echo inside", "inside")
+    shell.type(f"sleep {mark}\n")
+    assert running(mark)
+    shell.type(SUSPEND)
+    shell.expect("Stopped")
+    shell.says("fg", "sleep")
+    assert wait_until(lambda: all(os.getpgid(pid) == shell.foreground() for pid in processes(mark)))
+    interrupt(shell, mark)
+    shell.says("exit 5", "exit")
+    shell.says("echo status=$?.", "status=5.")
+
+
+def test_command_in_the_background_reads_later_without_namespaces(landlock_shell):
+    shell = landlock_shell
+    shell.says("$confined sh -c 'read line; echo got=$line.' & echo prompt.", "prompt.")
+    shell.says("while ! jobs | grep -q Stopped; do sleep 0.05; done; echo stopped.", "stopped.")
+    shell.says("fg", "confined sh")
+    shell.says("on", "got=on.")
+
+
+def test_nothing_is_typed_without_namespaces(landlock_shell, person):
+    if not IOCTL:
+        pytest.skip("the number of ioctl on this machine is not in this test")
+    shell = landlock_shell
+    program = person.file("typist.py", TYPIST % (IOCTL, IOCTL, IOCTL))
+    shell.says(f"$confined python3 {program}", "refused=")
+    assert shell.expect(".") == str(4 * (2 * 12 + 2 + 2))
+    shell.says("echo after.", "after.")
+    shell.says("echo after.", "after.")
+    assert not (person.project / "typed").exists()
 
 
 # Attacks
