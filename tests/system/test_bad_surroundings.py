@@ -166,7 +166,7 @@ class Paused:
     def __init__(self, person, *arguments):
         self.trace = person.base / "trace"
         self.run = subprocess.Popen(
-            ["strace", "-qq", "-o", self.trace, "-e", "trace=socketpair,clone3", "-e", "inject=clone3:delay_enter=700000",
+            ["strace", "-qq", "-o", self.trace, "-e", "trace=socketpair,clone3", "-e", "inject=clone3:delay_enter=400000",
              person.binaries / "cloche", "run", *arguments], cwd=person.project, env=person.environment,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **as_person(person))
         assert wait_until(lambda: self.trace.exists() and "socketpair" in self.trace.read_text())

@@ -9,6 +9,7 @@ something hidden and is made later, say), but never less.
 """
 
 import json
+import multiprocessing
 import os
 import pathlib
 import shutil
@@ -19,17 +20,16 @@ import pytest
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("CLOCHE", TOP / "build" / "cloche")).parent
-CASES = int(os.environ.get("RANDOM_RUNS") or 300)
 USERS = {"root": 0, "ordinary user": 54321} if os.geteuid() == 0 else {"ordinary user": os.geteuid()}
+RUNS = int(os.environ.get("RANDOM_RUNS") or 2000)  # in namespaces, by all users together
+RUNS_OF_USER = RUNS // len(USERS)
+RUNS_WITH_LANDLOCK = max(1, RUNS_OF_USER // 4)
+FIRST_SEED = 500000
+JOBS = os.cpu_count() or 1
 
 
-def lower_privileges(uid):
-    def switch():
-        if uid != os.geteuid():
-            os.setgroups([])
-            os.setgid(uid)
-            os.setuid(uid)
-    return switch
+def identity(uid):
+    return {} if uid == os.geteuid() else {"user": uid, "group": uid, "extra_groups": []}
 
 
 def make_tree(case, prefix, uid):
@@ -75,7 +75,7 @@ def run_case(cloche, case, policy, uid, options):
     command = [cloche, "run", "-q", *options, "--allow-degraded", "late-names", "-C", case["project"], "-s", policy,
                "--", os.path.join(case["tools"], "probe")]
     done = subprocess.run(command, input=b"".join(request.encode() + b"\0" for request, _, _ in wanted),
-                          capture_output=True, timeout=60, check=False, cwd="/", preexec_fn=lower_privileges(uid),
+                          capture_output=True, timeout=60, check=False, cwd="/", **identity(uid),
                           env={"HOME": case["home"], "PATH": "/usr/bin:/bin"})
     return wanted, done
 
@@ -95,52 +95,70 @@ def let_through(wanted, answers):
             yield f"{request!r}: decide() says {expected}, the kernel says {answer}"
 
 
-def run_cases(cloche, uid, wrong_answers, *options):
-    """How many answers were compared, how many of them were yes, how many cases were refused."""
+def run_case_on(prefix, cloche, case, uid, wrong_answers, options):
+    """The answers of one case that was compared, or None if it was refused."""
+    make_tree(case, prefix, uid)
+    before = fingerprint(prefix)
+    policy = prefix.parent / "policy.json"
+    policy.write_text(case["policy"], encoding="utf-8")
+    wanted, done = run_case(cloche, case, policy, uid, options)
+    answers = done.stdout.decode().splitlines()
+    assert fingerprint(prefix) == before, f"seed {case['seed']}: the tree was left changed"
+    shutil.rmtree(prefix)
+    if done.returncode in (125, 126, 127) and not answers:
+        # The working directory or the probe itself is hidden by the policy.
+        assert b"cloche: " in done.stderr, done.stderr
+        return None
+    assert done.returncode == 0, (case["seed"], done.stderr)
+    assert len(answers) == len(wanted), (case["seed"], done.stderr)
+    wrong = list(wrong_answers(wanted, answers))
+    assert not wrong, f"seed {case['seed']}\n{case['policy']}\n{json.dumps(case['tree'])}\n" + "\n".join(wrong)
+    return answers
+
+
+def run_share(cloche, uid, wrong_answers, options, runs, first_seed):
+    """Cases from `first_seed` on until so many were run and compared: how many of how many answers were yes."""
     # Not below /tmp: a run has a /tmp of its own.
     parent = "/var/lib" if os.geteuid() == 0 else pathlib.Path.home()
     base = pathlib.Path(tempfile.mkdtemp(prefix="cloche-random-", dir=parent))
     base.chmod(0o755)
+    os.chown(base, uid, uid)  # links of the tree lead here too
     prefix = base / "w"
-    policy = base / "policy.json"
-    compared = worked = refused = 0
+    compared = worked = 0
     try:
-        emitted = subprocess.run([BUILD / "tests" / "property" / "property", "emit", str(CASES), "500000", prefix],
-                                 capture_output=True, text=True, check=True).stdout.splitlines()
-        assert len(emitted) == CASES
-        for line in emitted:
-            case = json.loads(line)
-            make_tree(case, prefix, uid)
-            before = fingerprint(prefix)
-            policy.write_text(case["policy"], encoding="utf-8")
-            wanted, done = run_case(cloche, case, policy, uid, options)
-            answers = done.stdout.decode().splitlines()
-            if done.returncode in (125, 126, 127) and not answers:
-                # The working directory or the probe itself is hidden by the policy.
-                assert b"cloche: " in done.stderr, done.stderr
-                refused += 1
-            else:
-                assert done.returncode == 0, (case["seed"], done.stderr)
-                assert len(answers) == len(wanted), (case["seed"], done.stderr)
-                wrong = list(wrong_answers(wanted, answers))
-                assert not wrong, f"seed {case['seed']}\n{case['policy']}\n{json.dumps(case['tree'])}\n" + "\n".join(wrong)
+        emitted = subprocess.run([BUILD / "tests" / "property" / "property", "emit", str(2 * runs), str(first_seed),
+                                  prefix], capture_output=True, text=True, check=True).stdout.splitlines()
+        assert len(emitted) == 2 * runs
+        while runs > 0:
+            # Most cases must be run, or this proves nothing.
+            assert emitted, "more than half of the cases were refused"
+            answers = run_case_on(prefix, cloche, json.loads(emitted.pop(0)), uid, wrong_answers, options)
+            if answers is not None:
+                runs -= 1
                 compared += len(answers)
                 worked += sum(answer.startswith("ok ") for answer in answers)
-            assert fingerprint(prefix) == before, f"seed {case['seed']}: the tree was left changed"
-            shutil.rmtree(prefix)
     finally:
         shutil.rmtree(base)
-    return compared, worked, refused
+    return compared, worked
+
+
+def run_cases(cloche, user, wrong_answers, runs, *options):
+    """As run_share, on all cores. No two users and no two cores have a case in common."""
+    share = -(-runs // JOBS)
+    first = FIRST_SEED + list(USERS).index(user) * 4 * (RUNS + JOBS)
+    shares = [(cloche, USERS[user], wrong_answers, options, share, first + 2 * share * job) for job in range(JOBS)]
+    with multiprocessing.get_context("fork").Pool(JOBS) as pool:
+        counts = pool.starmap(run_share, shares)
+    return (sum(column) for column in zip(*counts))
 
 
 @pytest.mark.parametrize("user", USERS)
 def test_real_runs_agree_with_decide(user, binaries):
-    compared, _, refused = run_cases(binaries / "cloche", USERS[user], disagreements)
-    # Most cases must have said something, or this proves nothing.
-    assert compared > CASES * 8 and refused < CASES / 2, (compared, refused)
+    compared, worked = run_cases(binaries / "cloche", user, disagreements, RUNS_OF_USER)
+    assert compared > RUNS_OF_USER * 20 and compared / 5 < worked < compared, (compared, worked)
 
 
 @pytest.mark.parametrize("user", USERS)
 def test_landlock_alone_never_allows_what_decide_denies(user, binaries):
-    compared, worked, refused = run_cases(binaries / "cloche", USERS[user], let_through, "--backend", "landlock")
-    assert compared > CASES * 20 and worked > compared / 5 and refused < CASES / 2, (compared, worked, refused)
+    compared, worked = run_cases(binaries / "cloche", user, let_through, RUNS_WITH_LANDLOCK, "--backend", "landlock")
+    assert compared > RUNS_WITH_LANDLOCK * 20 and compared / 5 < worked < compared, (compared, worked)
