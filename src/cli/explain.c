@@ -25,6 +25,7 @@
  *   limitsHeldBy      {memory, processes}: cgroup, pid_max, rlimit, samples, or
  *                     nothing: there is no such limit, or it is in refusals
  *   filter            true if system calls are filtered
+ *   capabilities      none, or files: what root's command keeps
  *   rules             [{text, file, path, locks: [name], note}]
  * Bytes that are not UTF-8 are spelled \udcXX. */
 #include "base/log.h"

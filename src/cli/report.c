@@ -259,6 +259,8 @@ void report_plan(const struct options *options, const struct session *session, s
     append_environment(session, out);
     append_limits(plan, out);
     text_appendf(out, "filter       %s\n", plan->filter_enabled ? "on" : "off");
+    if (plan->keep_file_capabilities)
+        text_append_string(out, "capabilities files: CHOWN, DAC_OVERRIDE, FOWNER, FSETID, SETUID, SETGID\n");
     text_append_string(out, plan->backend == BACKEND_LANDLOCK ? "\nfiles, as Landlock grants them:\n"
                                                               : "\nfiles, in the order the jail makes them:\n");
     plan_print(plan, out);
@@ -434,6 +436,7 @@ void report_plan_json(const struct session *session, struct text *out)
     append_names_json(session, false, out);
     text_append_byte(out, '}');
     append_limits_json(plan, out);
-    text_appendf(out, ",\"filter\":%s", plan->filter_enabled ? "true" : "false");
+    text_appendf(out, ",\"filter\":%s,\"capabilities\":\"%s\"", plan->filter_enabled ? "true" : "false",
+                 plan->keep_file_capabilities ? "files" : "none");
     append_holds_json(session, out);
 }

@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 
-/* The calling process, and all it will start, has no capability and can gain
- * none. */
-bool capabilities_drop(struct error *err);
+/* The calling process, and all it will start, has no capability (or, with
+ * `keep_files`, those about files and their owners) and can gain none. */
+bool capabilities_drop(bool keep_files, struct error *err);
 
 #endif

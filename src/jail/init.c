@@ -178,14 +178,21 @@ static _Noreturn void leave(const struct init *init)
     _exit(0);
 }
 
-static _Noreturn void end_in_time(const struct init *init)
+static void tell_limit(void *argument, const char *line)
 {
+    const struct init *init = argument;
+
+    report_send(init->control, REPORT_LIMIT, 0, line);
+}
+
+static _Noreturn void end_in_time(struct init *init, struct sampler *sampler)
+{
+    sampler_conclude(sampler, 0, tell_limit, init);
     end_the_rest(init);
     tell(init, REPORT_TIMED_OUT, 0, "");
 }
 
-static void wait_for(const struct init *init, const struct addressee *to, int signals, struct sampler *sampler,
-                     int *ended)
+static void wait_for(struct init *init, const struct addressee *to, int signals, struct sampler *sampler, int *ended)
 {
     const struct deadline deadline = deadline_in(init->target.plan->wall_seconds);
     struct pollfd polled[] = {{.fd = init->control, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
@@ -194,7 +201,7 @@ static void wait_for(const struct init *init, const struct addressee *to, int si
         if (poll(polled, 2, sampler_patience(sampler, deadline_patience(&deadline))) < 0)
             continue;
         if (deadline_is_over(&deadline))
-            end_in_time(init);
+            end_in_time(init, sampler);
         if (!sampler_look(sampler)) {
             *ended = SIGKILL; /* as a wait status: end_the_rest kills it */
             return;
@@ -213,13 +220,6 @@ static void wait_for(const struct init *init, const struct addressee *to, int si
                 return;
         }
     }
-}
-
-static void tell_limit(void *argument, const char *line)
-{
-    const struct init *init = argument;
-
-    report_send(init->control, REPORT_LIMIT, 0, line);
 }
 
 _Noreturn void init_main(struct init *init)

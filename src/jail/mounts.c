@@ -55,7 +55,9 @@ static bool scratch_make(const struct plan *plan, struct scratch *scratch, struc
 {
     if (!mountfd_new_tmpfs(0700, plan->memory.value, &scratch->tree, err))
         return false;
-    if (mknodat(scratch->tree, MASK_HIDDEN_FILE, S_IFREG | 0000, 0) < 0 ||
+    /* No mode keeps CAP_DAC_OVERRIDE out; but nobody can open a socket. */
+    mode_t hidden = plan->keep_file_capabilities ? S_IFSOCK : S_IFREG;
+    if (mknodat(scratch->tree, MASK_HIDDEN_FILE, hidden | 0000, 0) < 0 ||
         mknodat(scratch->tree, MASK_EMPTY_FILE, S_IFREG | 0444, 0) < 0 ||
         mkdirat(scratch->tree, MASK_HIDDEN_DIRECTORY, 0000) < 0)
         return error_set_errno(err, errno, "cannot fill a tmpfs");

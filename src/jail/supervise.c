@@ -169,7 +169,9 @@ static void end_now(const struct supervised *run)
 bool supervise(struct supervised *run, struct report *report, bool *timed_out)
 {
     struct pollfd polled[] = {{.fd = run->control, .events = POLLIN}, {.fd = run->signals, .events = POLLIN}};
-    const struct deadline deadline = deadline_in(run->plan->wall_seconds);
+    uint64_t seconds = run->plan->wall_seconds;
+    /* Pid 1 keeps the time, and may have more to tell; this is for when it cannot. */
+    const struct deadline deadline = deadline_in(seconds ? seconds + 1 : 0);
 
     *timed_out = false;
     for (;;) {

@@ -193,7 +193,8 @@ static bool give_up_privileges(const struct target *target, struct error *err)
 {
     const struct plan *plan = target->plan;
 
-    return limits_apply(plan, &target->open_files, err) && capabilities_drop(err) && enter_directory(plan, err) &&
+    return limits_apply(plan, &target->open_files, err) && capabilities_drop(plan->keep_file_capabilities, err) &&
+           enter_directory(plan, err) &&
            (plan->backend == BACKEND_LANDLOCK ? confine_files(plan, err) && confine_calls(plan, err)
                                               : landlock_apply(plan, err)) &&
            filter_apply(plan, err);

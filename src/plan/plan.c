@@ -54,6 +54,23 @@ void plan_landlock(struct plan *plan, const struct facts *facts)
     }
 }
 
+static void plan_capabilities(struct plan *plan, const struct facts *facts)
+{
+    const struct policy *policy = plan->policy;
+
+    if (policy->root_capabilities != ROOT_CAPABILITIES_FILES)
+        return;
+    if (!facts->is_root)
+        plan_refuse(plan, policy->root_capabilities_origin, NULL,
+                    "rootCapabilities \"files\" is for root alone: an ordinary user has no such capabilities to keep");
+    else if (plan->backend == BACKEND_LANDLOCK)
+        plan_refuse(plan, policy->root_capabilities_origin, NULL,
+                    "rootCapabilities \"files\" would be those of the host without namespaces: use --backend "
+                    "namespaces");
+    else
+        plan->keep_file_capabilities = true;
+}
+
 bool plan_make(struct arena *arena, const struct policy *policy, const struct facts *facts, const struct tree *tree,
                struct slice working_directory, struct plan *plan, struct error *err)
 {
@@ -72,6 +89,7 @@ bool plan_make(struct arena *arena, const struct policy *policy, const struct fa
         plan_landlock(plan, facts);
     plan_environment(plan);
     plan_limits(plan, facts);
+    plan_capabilities(plan, facts);
     plan_holds(plan, tree);
     return true;
 }

@@ -164,6 +164,7 @@ struct plan {
     enum network_mode network; /* none or host for now; filtered is in refusals */
     bool filter_enabled;
     bool nested_user_namespaces;
+    bool keep_file_capabilities; /* root's command may do with files what root may */
 
     struct slice working_directory;
     struct standing standing;

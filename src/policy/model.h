@@ -131,6 +131,7 @@ struct unbuilt {
 enum network_mode { NETWORK_UNSET, NETWORK_NONE, NETWORK_FILTERED, NETWORK_HOST };
 enum tmp_mode { TMP_UNSET, TMP_PRIVATE, TMP_SESSION, TMP_HOST };
 enum caches_mode { CACHES_UNSET, CACHES_PRIVATE, CACHES_HOST, CACHES_NONE };
+enum root_capabilities { ROOT_CAPABILITIES_UNSET, ROOT_CAPABILITIES_NONE, ROOT_CAPABILITIES_FILES };
 enum read_mode { READ_UNSET, READ_ALL, READ_LISTED };
 enum personality { PERSONALITY_CLOCHE, PERSONALITY_SRT };
 
@@ -212,6 +213,9 @@ struct policy {
         uint64_t file_size;
         uint64_t open_files;
     } limits;
+
+    enum root_capabilities root_capabilities;
+    struct origin root_capabilities_origin;
 
     /* Files this policy was made of: never writable inside. */
     struct name_rules sources;

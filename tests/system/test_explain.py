@@ -213,7 +213,7 @@ class TestPlan:
         assert plan.pop("status") == 0
         assert set(plan) == {
             "version", "project", "workingDirectory", "backend", "weaker", "policy", "passedOver", "warnings", "refusals",
-            "steps", "network", "environment", "limits", "limitsHeldBy", "filter", "rules",
+            "steps", "network", "environment", "limits", "limitsHeldBy", "filter", "capabilities", "rules",
         }  # fmt: skip
         assert plan["version"] == 1
         assert plan["project"] == plan["workingDirectory"] == str(person.project)

@@ -41,6 +41,18 @@ def children_of(pid):
     return [int(word) for word in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
+@pytest.fixture
+def counted(person):
+    """Somebody for whom something holds the number of processes."""
+    if person.explain("--pids", "100")["limitsHeldBy"]["processes"] == "nothing":
+        assert person.uid == 0
+        answer = person.cloche("run", "--pids", "100", "true")
+        assert answer.returncode == 125
+        assert "limits.processes" in answer.stderr
+        pytest.skip("refused by name: nothing holds limits.processes for root here")
+    return person
+
+
 # Processes
 
 FORKS = """
@@ -63,21 +75,21 @@ for child in children:
 
 
 @pytest.mark.parametrize("limit", [1, 12, 350])
-def test_exactly_as_many_processes_as_allowed_can_be_had(person, limit):
-    below = limited(person, {"processes": limit}, FORKS.format(count=limit - 1))
+def test_exactly_as_many_processes_as_allowed_can_be_had(counted, limit):
+    below = limited(counted, {"processes": limit}, FORKS.format(count=limit - 1))
     assert below.stdout.split() == [str(limit), "0"]
-    above = limited(person, {"processes": limit}, FORKS.format(count=limit + 5))
+    above = limited(counted, {"processes": limit}, FORKS.format(count=limit + 5))
     assert above.stdout.split() == [str(limit), "11"]
     assert above.returncode == 0
     assert any(f"the limit of {limit}" in line and "limits.processes, --pids" in line for line in said(above))
 
 
-def test_run_far_below_the_limit_says_nothing(person):
-    assert said(limited(person, {"processes": 40}, FORKS.format(count=20))) == []
+def test_run_far_below_the_limit_says_nothing(counted):
+    assert said(limited(counted, {"processes": 40}, FORKS.format(count=20))) == []
 
 
-def test_processes_that_have_ended_do_not_count(person):
-    answer = limited(person, {"processes": 4}, """
+def test_processes_that_have_ended_do_not_count(counted):
+    answer = limited(counted, {"processes": 4}, """
 import os
 for _ in range(1000):
     child = os.fork()
@@ -90,7 +102,7 @@ print("all")
     assert said(answer) == []
 
 
-def test_threads_count_as_processes(person):
+def test_threads_count_as_processes(counted):
     code = """
 import threading, time
 def start(count):
@@ -103,44 +115,44 @@ except RuntimeError:
     print("refused")
     time.sleep(0.2)
 """
-    assert limited(person, {"processes": 20}, code.format(count=19)).stdout == "started\n"
-    answer = limited(person, {"processes": 20}, code.format(count=25))
+    assert limited(counted, {"processes": 20}, code.format(count=19)).stdout == "started\n"
+    answer = limited(counted, {"processes": 20}, code.format(count=25))
     assert answer.stdout == "refused\n"
     assert "limits.processes" in answer.stderr
 
 
-def test_fork_bomb_is_bounded_named_and_leaves_nothing(person):
-    mark = f"bomb-{os.getpid()}-{person.uid}"
-    bomb = f'bomb() {{ bomb | bomb & }}; : {mark}; bomb; sleep 1'
+def test_fork_bomb_is_bounded_named_and_leaves_nothing(counted):
+    mark = f"bomb-{os.getpid()}-{counted.uid}"
+    bomb = f'bomb() {{ bomb | bomb & }}; : {mark}; bomb; exec sleep 1'
     start = time.monotonic()
-    answer = person.cloche("run", "--pids", "60", "--timeout", "20", "bash", "-c", bomb)
+    answer = counted.cloche("run", "--pids", "60", "--timeout", "20", "bash", "-c", bomb)
     took = time.monotonic() - start
-    assert any("the limit of 60" in line and "limits.processes, --pids" in line for line in said(answer))
-    assert took < 15
+    assert any("the limit of 60" in line and "limits.processes, --pids" in line for line in said(answer)), said(answer)
+    assert took < 30  # a bash that cannot fork tries again for 15 seconds
     assert processes_marked(mark) == []
     assert subprocess.run(["/bin/true"], timeout=5, check=False).returncode == 0
 
 
-def test_limit_of_one_run_is_not_that_of_another(person):
-    identity = {} if os.geteuid() else {"user": person.uid, "group": person.uid, "extra_groups": []}
+def test_limit_of_one_run_is_not_that_of_another(counted):
+    identity = {} if os.geteuid() else {"user": counted.uid, "group": counted.uid, "extra_groups": []}
     runs = [
         subprocess.Popen(
-            [person.binaries / "cloche", "run", "--pids", "30", PYTHON, "-c", FORKS.format(count=29)],
-            cwd=person.project, env=person.environment, stdout=subprocess.PIPE, text=True, **identity)
+            [counted.binaries / "cloche", "run", "--pids", "30", PYTHON, "-c", FORKS.format(count=29)],
+            cwd=counted.project, env=counted.environment, stdout=subprocess.PIPE, text=True, **identity)
         for _ in range(4)
     ]  # fmt: skip
     assert [run.communicate(timeout=30)[0].split() for run in runs] == [["30", "0"]] * 4
 
 
-def test_process_ids_of_the_host_stay_as_they_are(person):
+def test_process_ids_of_the_host_stay_as_they_are(counted):
     setting = pathlib.Path("/proc/sys/kernel/pid_max")
     before = setting.read_text()
-    assert person.cloche("run", "--pids", "40", "true").returncode == 0
+    assert counted.cloche("run", "--pids", "40", "true").returncode == 0
     assert setting.read_text() == before
 
 
-def test_limit_on_processes_cannot_be_lifted_from_inside(person):
-    answer = limited(person, {"processes": 10}, """
+def test_limit_on_processes_cannot_be_lifted_from_inside(counted):
+    answer = limited(counted, {"processes": 10}, """
 import os, resource
 for path in ("/proc/sys/kernel/pid_max", "/proc/sys/kernel/ns_last_pid"):
     try:
@@ -354,7 +366,8 @@ def test_run_without_limits_is_not_measured(person):
             run.terminate()
 
 
-def test_explain_tells_what_holds_the_limits(person):
+def test_explain_tells_what_holds_the_limits(counted):
+    person = counted
     plan = person.explain("--memory", "1G", "--pids", "100", "--timeout", "5")
     assert plan["limits"]["memory"] == 1 << 30
     assert plan["limits"]["processes"] == 100
@@ -376,6 +389,6 @@ def test_landlock_alone_refuses_limits_of_the_whole_run_by_name(person):
         assert not (person.project / "made").exists()
 
 
-def test_limits_leave_no_cgroup_behind(person):
-    assert person.cloche("run", "--memory", "1G", "--pids", "100", "true").returncode == 0
+def test_limits_leave_no_cgroup_behind(counted):
+    assert counted.cloche("run", "--memory", "1G", "--pids", "100", "true").returncode == 0
     assert list(pathlib.Path("/sys/fs/cgroup").glob("**/cloche-run-*")) == []

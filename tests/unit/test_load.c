@@ -480,7 +480,6 @@ static void test_what_nothing_holds_yet_is_listed_by_name(void **state)
         {"\"violation\":{\"logViolations\":true}", "violation.logViolations", "log"},
         {"\"ignoreViolations\":{\"npm\":[]}", "ignoreViolations", "refused"},
         {"\"violation\":{\"violationLogPath\":\"/x\"}", "violation.violationLogPath", "log"},
-        {"\"rootCapabilities\":\"files\"", "rootCapabilities", "capabilities"},
     };
 
     (void)state;
