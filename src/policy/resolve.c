@@ -108,15 +108,14 @@ static void follow(struct policy *policy, const struct tree *tree, struct path_r
         rebase_pattern(policy, rule);
 }
 
-/* The writable directory, of those in `roots`, that holds one of the links a
- * rule passes through. */
-static const struct path_rule *writable_root_of_link(const struct map *roots, const struct path_rule *rule,
-                                                     struct slice *at)
+/* The directory, of those in `roots`, that holds one of the links a rule passes
+ * through. */
+static const struct slice *root_of_link(const struct map *roots, const struct path_rule *rule, struct slice *at)
 {
     for (size_t i = 0; i < rule->link_count; i++) {
         *at = rule->links[i].at;
         for (struct slice above = path_parent(*at);; above = path_parent(above)) {
-            const struct path_rule *root = map_get(roots, above);
+            const struct slice *root = map_get(roots, above);
             if (root)
                 return root;
             if (above.len <= 1)
@@ -128,12 +127,12 @@ static const struct path_rule *writable_root_of_link(const struct map *roots, co
 
 /* A link inside a writable root may have been put there by an earlier run to
  * choose what this one is allowed (attacks 2 and 4). Denials follow such links
- * gladly; grants do not. */
+ * gladly; grants do not: what the user did not write is dropped. */
 static void judge_links(struct policy *policy, const struct map *roots, struct path_rule *rule,
                         struct problems *problems)
 {
     struct slice at;
-    const struct path_rule *root;
+    const struct slice *root;
 
     if (rule->dropped || !rule_is_grant(rule) || !rule->link_count)
         return;
@@ -143,18 +142,20 @@ static void judge_links(struct policy *policy, const struct map *roots, struct p
         drop(rule, "it passes through a link");
         return;
     }
-    root = writable_root_of_link(roots, rule, &at);
+    root = root_of_link(roots, rule, &at);
     if (!root)
         return;
-    if (rule->derived || policy->around.personality == PERSONALITY_SRT) {
-        drop(rule, "it passes through a link inside a writable directory");
+    if (rule->derived || slice_starts(slice_of(rule->origin.file), SLICE("preset:")) ||
+        policy->around.personality == PERSONALITY_SRT) {
+        drop(rule, "it passes through a link inside a directory that runs may write");
         return;
     }
-    problem_add(problems, rule->origin.file, rule->origin.path,
-                "%s passes through the link %s, which lies in the writable %s: whatever ran there before could have "
-                "chosen its target. Name the target itself: %s",
-                escaped(policy->arena, rule->text), escaped(policy->arena, at), escaped(policy->arena, root->real),
-                escaped(policy->arena, rule->real));
+    problem_add(
+        problems, rule->origin.file, rule->origin.path,
+        "%s passes through the link %s in %s, where runs may write: whatever ran there before could have chosen its "
+        "target. Name the target itself: %s",
+        escaped(policy->arena, rule->text), escaped(policy->arena, at), escaped(policy->arena, *root),
+        escaped(policy->arena, rule->real));
 }
 
 static void judge_all_links(struct policy *policy, struct problems *problems)
@@ -164,8 +165,12 @@ static void judge_all_links(struct policy *policy, struct problems *problems)
     for (size_t i = 0; i < policy->paths.count; i++) {
         struct path_rule *rule = &policy->paths.items[i];
         if (is_host_root(rule))
-            *map_at(&roots, rule->real) = rule;
+            *map_at(&roots, rule->real) = &rule->real;
     }
+    /* Even if this run may not write to its project, one under another policy may have. Nobody works in "/", and
+     * its links are the system's. */
+    if (policy->around.personality != PERSONALITY_SRT && policy->around.project.len > 1)
+        *map_at(&roots, policy->around.project) = &policy->around.project;
     for (size_t i = 0; i < policy->paths.count; i++)
         judge_links(policy, &roots, &policy->paths.items[i], problems);
 }

@@ -133,3 +133,37 @@ def test_search_path_does_not_open_what_a_rule_closes(person):
     path = {"PATH": f"{tool.parent}:/usr/bin:/bin"}
     assert person.cloche("run", "cat", tool, environment=path).stdout == "the closed tool\n"
     assert "the closed tool" not in person.cloche("run", "-s", policy, "cat", tool, environment=path).stdout
+
+
+@pytest.mark.parametrize("preset", ["base", "dev", "readonly", "workspace", "mcp"])
+def test_link_left_in_the_project_does_not_choose_what_a_preset_shows(person, preset):
+    """Presets show .env.example. One run makes it a link to the keys, the next would see them."""
+    person.file(person.home / ".ssh/id_rsa", "the secret key\n")
+    assert person.cloche("run", "ln", "-s", "../.ssh", ".env.example").returncode == 0
+    answer = person.cloche("run", "-p", preset, "sh", "-c", "cat .env.example/id_rsa ~/.ssh/id_rsa; echo ran")
+    assert (answer.returncode, answer.stdout) == (0, "ran\n"), answer.stderr
+    (person.project / ".env.example").unlink()
+    person.file(".env.example", "NAME=\n")
+    assert person.cloche("run", "-p", preset, "cat", ".env.example").stdout == "NAME=\n"
+
+
+@pytest.mark.parametrize("rule", ["allowRead", "allowWrite"])
+def test_link_left_in_the_project_does_not_choose_what_a_narrower_policy_allows(person, rule):
+    person.file(person.home / ".ssh/id_rsa", "the secret key\n")
+    person.file(person.home / "shared/file", "shared\n")
+    assert person.cloche("run", "ln", "-s", "../.ssh", "lib").returncode == 0
+
+    def run(path):
+        policy = person.file(person.home / "policy.json", {"extends": ["preset:dev"], "filesystem": {
+            "allowWrite": ["!$PROJECT_DIR"], "allowRead": ["$PROJECT_DIR"]}})
+        addition = person.file(person.home / "addition.json", {"extends": [], "filesystem": {rule: [path]}})
+        return person.cloche("run", "-s", policy, "-s", addition, "sh", "-c", "cat lib/id_rsa link/file; echo ran")
+
+    answer = run("$PROJECT_DIR/lib")
+    assert (answer.returncode, answer.stdout) == (125, "")
+    assert f"{person.project}/lib" in answer.stderr and "Name the target itself" in answer.stderr
+    # Named itself, the target of a link is allowed; and so is a link of the user's own, outside the project.
+    person.link("link", person.home / "shared")
+    assert run("~/shared").stdout == "shared\nran\n"
+    person.link(person.home / "own-link", person.home / "shared")
+    assert run("~/own-link").stdout == "shared\nran\n"
