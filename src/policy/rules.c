@@ -122,7 +122,10 @@ void rule_apply(struct loader *loader, const struct key *key, const struct place
     };
 
     (void)key;
-    if (conditions_hold(loader, place, json_object_get(value, "when"), &rule.conditions))
+    /* "~user" is wrong whatever the conditions; a variable may be unset where they
+     * do not hold. */
+    bool wrong_home = rule.text.len > 1 && rule.text.ptr[0] == '~' && rule.text.ptr[1] != '/';
+    if (conditions_hold(loader, place, json_object_get(value, "when"), &rule.conditions) || wrong_home)
         path_rule_add(loader, place, rule, false);
     else
         loader_leave_out(loader, LIST_RULES, rule.text);

@@ -52,6 +52,25 @@ static const char *project_variable(const struct session_request *request)
     return NULL;
 }
 
+/* Somebody who works in a part of a project expects the project's policy. It is
+ * not taken from above (the project is where we stand), so say that it is there. */
+static const char *policy_above(struct arena *arena, const struct surroundings *around)
+{
+    struct slice directory = around->project;
+
+    if (around->personality != PERSONALITY_CLOCHE || around->project_is_named)
+        return NULL;
+    while (directory.len > 1) {
+        directory = path_parent(directory);
+        if (path_covers(directory, around->home))
+            return NULL;
+        const char *file = arena_slice(arena, path_join(arena, directory, SLICE(".cloche.json"))).ptr;
+        if (access(file, F_OK) == 0)
+            return file;
+    }
+    return NULL;
+}
+
 static bool choose_sources(struct arena *arena, const struct session_request *request, struct session *session,
                            struct error *err)
 {
@@ -66,6 +85,8 @@ static bool choose_sources(struct arena *arena, const struct session_request *re
         return false;
     session->sources = found;
     session->source_count = 1;
+    if (found->kind == SOURCE_PRESET)
+        session->above = policy_above(arena, &session->around);
     return true;
 }
 
@@ -126,12 +147,38 @@ const char *problem_line(struct arena *arena, const struct problem *problem)
     return arena_printf(arena, "%s%s%s: %s", problem->file, problem->path[0] ? ": " : "", problem->path, problem->text);
 }
 
+static bool is_the_users(const struct origin *origin)
+{
+    return strncmp(origin->file, "preset:", strlen("preset:")) != 0 && strcmp(origin->file, "built-in") != 0;
+}
+
+/* A grant that has nothing to be attached to is left out; whoever wrote it should
+ * know. */
+static void say_what_is_left_out(const struct session *session)
+{
+    for (size_t i = 0; i < session->policy.paths.count; i++) {
+        const struct path_rule *rule = &session->policy.paths.items[i];
+        if (rule->dropped && rule->node == NODE_ABSENT && rule_is_grant(rule) && !rule->derived &&
+            is_the_users(&rule->origin) && session->around.personality == PERSONALITY_CLOCHE &&
+            !session->policy.filesystem.disabled)
+            log_warning("%s: %s: %s does not exist and is left out: make it before the run",
+                        escaped(session->arena, slice_of(rule->origin.file)), rule->origin.path,
+                        escaped(session->arena, rule->text));
+    }
+}
+
 void session_say(const struct session *session, const struct error *err)
 {
     if (session->passed_over) {
         const char *shown = escaped(session->arena, slice_of(session->passed_over));
         log_warning("%s is not trusted and was passed over; read it, then: cloche trust %s", shown, shown);
     }
+    if (session->above)
+        log_warning("%s is not used from here; to run in its project: -C %s",
+                    escaped(session->arena, slice_of(session->above)),
+                    escaped(session->arena, path_parent(slice_of(session->above))));
+    if (session->problems.errors == 0)
+        say_what_is_left_out(session);
     for (size_t i = 0; i < session->problems.count; i++) {
         const struct problem *problem = &session->problems.items[i];
         if (problem->warning)

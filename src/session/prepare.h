@@ -26,6 +26,7 @@ struct session {
     const struct policy_source *sources; /* what the policy was made of, found or given */
     size_t source_count;
     const char *passed_over; /* a project policy that is not trusted; NULL: none */
+    const char *above;       /* a project policy in a directory above, not used; NULL */
     struct problems problems;
     struct policy policy;
     struct facts facts;

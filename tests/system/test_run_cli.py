@@ -134,3 +134,25 @@ class TestAgreement:
         assert names - {"PWD", "SHLVL", "_", "OLDPWD"} == set(plan["inside"]) - {"PWD"}
         assert "MY_TOKEN" in plan["heldBack"] and "MY_TOKEN" not in names
         assert {"PLAIN", "WANTED_SECRET", "EXTRA"} <= names
+
+
+def test_policy_in_a_directory_above_is_mentioned_not_taken(person):
+    person.file(".cloche.json", {"extends": ["preset:dev"]})
+    part = person.directory(person.project / "part")
+    answer = person.cloche("run", "true", cwd=part)
+    assert answer.returncode == 0
+    assert answer.stderr == (
+        f"cloche: {person.project}/.cloche.json is not used from here; to run in its project: -C {person.project}\n"
+    )
+    assert person.cloche("run", "-C", part, "true", cwd=part).stderr == ""
+
+
+def test_grant_of_what_does_not_exist_is_said_to_be_left_out(person):
+    policy = person.file("policy.json", {"extends": ["preset:dev"], "filesystem": {"allowWrite": ["~/builds"]}})
+    answer = person.cloche("run", "-s", policy, "true")
+    assert answer.returncode == 0
+    assert answer.stderr == (
+        f"cloche: {policy}: filesystem.allowWrite[0]: ~/builds does not exist and is left out: make it before the run\n"
+    )
+    person.directory("builds")
+    assert person.cloche("run", "-s", policy, "true").stderr == ""
