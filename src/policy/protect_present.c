@@ -25,6 +25,9 @@ struct search {
     struct slice component;
     struct slice rest;
     size_t entries;
+
+    struct slice first; /* the last first component that was looked at */
+    bool first_is_there;
 };
 
 static void report_if_present(struct search *search, struct slice path)
@@ -36,9 +39,28 @@ static void report_if_present(struct search *search, struct slice path)
         search->found(search->argument, place.path);
 }
 
+/* Most names are not there, and many begin alike: their first component is looked
+ * at once, directly, before anything is followed. */
+static bool begins(struct search *search, struct slice path)
+{
+    size_t end = search->root.len == 1 ? 1 : search->root.len + 1;
+    struct slice target;
+
+    while (end < path.len && path.ptr[end] != '/')
+        end++;
+    struct slice first = {path.ptr, end};
+    if (!slice_equal(first, search->first)) {
+        search->first = first;
+        search->first_is_there =
+            search->tree->look(search->tree->context, first, search->policy->arena, &target) != NODE_ABSENT;
+    }
+    return search->first_is_there;
+}
+
 static void report_candidate(void *argument, struct slice path)
 {
-    report_if_present(argument, path);
+    if (begins(argument, path))
+        report_if_present(argument, path);
 }
 
 static struct slice lowered(struct arena *arena, struct slice text)
@@ -71,6 +93,8 @@ static void list(struct search *search, void (*judge)(void *argument, struct sli
 {
     struct tree_place place;
 
+    if (search->directory.len > search->root.len && !begins(search, search->directory))
+        return;
     if (!tree_follow(search->tree, search->policy->arena, search->directory, &place, NULL) ||
         place.node != NODE_DIRECTORY || place.link_count)
         return;
@@ -128,6 +152,7 @@ static void search_in(struct search *search, struct slice directory)
     const struct policy *policy = search->policy;
 
     search->root = directory;
+    search->first = (struct slice){0};
     protect_candidates(policy, directory, policy->arena, report_candidate, search);
     for (size_t i = 0; protected_names[i]; i++)
         look_for_pattern(search, slice_of(protected_names[i]));
