@@ -148,3 +148,35 @@ void text_append_json(struct text *text, struct slice value)
     }
     text_append_byte(text, '"');
 }
+
+static bool is_plain_in_a_shell(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
+           (byte != '\0' && strchr("/._-+:@%,", byte));
+}
+
+const char *shell_word(struct arena *arena, const char *value)
+{
+    struct slice text = slice_of(value);
+    struct text out = text_in(arena);
+    bool plain = text.len > 0;
+
+    for (size_t i = 0; i < text.len; i++)
+        plain = plain && is_plain_in_a_shell(text.ptr[i]);
+    if (plain)
+        return value;
+
+    bool printable = strcmp(escaped(arena, text), value) == 0;
+    text_append_string(&out, printable ? "'" : "$'");
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char byte = (unsigned char)text.ptr[i];
+        if (printable && byte == '\'')
+            text_append_string(&out, "'\\''");
+        else if (!printable && (byte < 0x20 || byte > 0x7e || byte == '\'' || byte == '\\'))
+            text_appendf(&out, "\\x%02x", byte);
+        else
+            text_append_byte(&out, (char)byte);
+    }
+    text_append_string(&out, "'");
+    return out.ptr;
+}

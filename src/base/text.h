@@ -33,6 +33,11 @@ char *escaped(struct arena *arena, struct slice name);
  * second line, or drive a terminal. */
 void text_make_safe(char *message);
 
+/* As a shell needs it, quoted where it must be. Bytes that must not reach a
+ * terminal are spelled with $'...', so that what is pasted names the very same
+ * file. */
+const char *shell_word(struct arena *arena, const char *value);
+
 /* A JSON string with its quotes. Bytes that are not UTF-8 become \udcXX, the
  * way Python's surrogateescape spells them, so that no two names print alike. */
 void text_append_json(struct text *text, struct slice value);

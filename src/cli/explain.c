@@ -13,9 +13,10 @@
  *                     refused; token: what --allow-degraded would take, or null
  * with questions:
  *   allowed           true if all of it is
- *   answers           [{question, operation, object, real, verdict, access, backing,
- *                       passage, why, reason, rule: {file, path, text}, locks: [name],
- *                       note, hint: {before, option, policy} or null}]
+ *   answers           [{question, operation, object, real, verdict, held, access,
+ *                       backing, passage, why, reason, rule: {file, path, text},
+ *                       locks: [name], note, hint: {before, option, policy} or null}]
+ *                     held: false where the policy refuses it and no lock does yet
  * without:
  *   steps             [{kind, path, writable, mode, entries, rule: {file, path}}];
  *                     with landlock: [{kind, path, access, writable, rule: {file, path}}]
@@ -53,6 +54,29 @@ struct explanation {
     bool all_allowed;
 };
 
+/* Not "nothing covers it": something does, and was left out. */
+static void blame(struct arena *arena, const struct path_rule *rule, struct decision *decision)
+{
+    decision->why =
+        arena_printf(arena, "%s \"%s\" does not exist and is left out",
+                     rule->list == LIST_ALLOW_WRITE ? "allowWrite" : "allowRead", escaped(arena, rule->text));
+    decision->rule_text = (struct slice){"", 0};
+    decision->origin = rule->origin;
+}
+
+static bool is_held(const struct answer *answer)
+{
+    return answer->decision.allowed || answer->locks != 0;
+}
+
+/* "denied" is for what a run does refuse. */
+static const char *verdict_word(const struct answer *answer)
+{
+    if (answer->decision.allowed)
+        return "allowed";
+    return is_held(answer) ? "denied" : "unheld";
+}
+
 static bool answer_all(const struct options *options, const struct session *session, struct explanation *explanation,
                        struct error *err)
 {
@@ -76,6 +100,8 @@ static bool answer_all(const struct options *options, const struct session *sess
                 continue;
             explanation->all_allowed = false;
             item->has_hint = hint_find(&options->request, session, &item->answer, &item->hint);
+            if (item->hint.left_out)
+                blame(arena, item->hint.left_out, &item->answer.decision);
         }
     }
     return true;
@@ -100,6 +126,10 @@ static const char *no_hint_text(struct arena *arena, const struct answer *answer
 {
     const struct origin *origin = &answer->decision.origin;
 
+    if (answer->by_backend)
+        return "no rule allows it without namespaces; see cloche doctor";
+    if (answer->question.operation == OPERATION_UNIX)
+        return "sockets of the host by path are not enforced in this version: --allow-unix is refused";
     if (!origin->file || strcmp(origin->file, "built-in") == 0)
         return "nothing allows it: cloche's own rule";
     if (strcmp(origin->file, "command line") == 0)
@@ -113,9 +143,18 @@ static void append_hint(struct arena *arena, const struct explained *item, struc
         text_appendf(out, "; %s", no_hint_text(arena, &item->answer));
         return;
     }
-    text_append_string(out, "; to allow: ");
-    if (item->hint.before)
-        text_appendf(out, "%s, then ", item->hint.before);
+    if (item->hint.left_out) {
+        text_appendf(out, "; to allow: %s", item->hint.before);
+        return;
+    }
+    if (item->hint.caution)
+        text_appendf(out, "; %s: ", item->hint.caution);
+    else if (item->hint.before)
+        text_appendf(out, "; nothing is there now: %s, then ", item->hint.before);
+    else if (item->hint.policy)
+        text_append_string(out, "; to allow all that this rule covers: ");
+    else
+        text_append_string(out, "; to allow: ");
     if (item->hint.option)
         text_append_string(out, item->hint.option);
     if (item->hint.policy)
@@ -137,7 +176,7 @@ static void append_answer(struct arena *arena, const struct explained *item, int
 {
     const struct decision *decision = &item->answer.decision;
 
-    text_appendf(out, "%-7s  %-5s  %-*s  %s", decision->allowed ? "allowed" : "denied",
+    text_appendf(out, "%-7s  %-5s  %-*s  %s", verdict_word(&item->answer),
                  operation_name(item->answer.question.operation), width, object_text(arena, &item->answer),
                  decision->why ? decision->why : "");
     if (decision->rule_text.len > 0)
@@ -188,7 +227,8 @@ static void append_answer_json(const struct explained *item, struct text *out)
     text_append_json(out, item->answer.question.object);
     text_append_string(out, ",\"real\":");
     text_append_json(out, item->answer.real);
-    text_appendf(out, ",\"verdict\":\"%s\"", decision->allowed ? "allowed" : "denied");
+    text_appendf(out, ",\"verdict\":\"%s\",\"held\":%s", decision->allowed ? "allowed" : "denied",
+                 is_held(&item->answer) ? "true" : "false");
     if (is_path_question(&item->answer))
         text_appendf(out, ",\"access\":\"%s\",\"backing\":\"%s\",\"passage\":%s", accesses[decision->access],
                      backings[decision->backing], decision->passage ? "true" : "false");

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+static const char by_name_refused[] = "by name is not enforced in this version; the whole network";
+
 /* What is added to the request: an option, members of a policy object, or both. */
 struct candidate {
     const char *option_name; /* NULL: no option */
@@ -16,21 +18,19 @@ struct candidate {
     const char *policy; /* NULL: no policy */
 };
 
-/* How a denial is taken back in the policy, by where it was written. */
+/* How a denial is taken back in the policy, by where it was written. A denyRead
+ * is not among them: a grant below it beats it, and taking it back would open
+ * everything else that it hides. */
 struct remedy {
     const char *origin; /* how the JSON path of the rule begins */
-    const char *section;
     const char *key;
     const char *mark; /* put before the rule's text */
 };
 
 static const struct remedy remedies[] = {
-    {"filesystem.denyRead", "filesystem", "denyRead", "!"},
-    {"filesystem.denyWrite", "filesystem", "denyWrite", "!"},
-    {"filesystem.protect", "filesystem", "protect", "!"},
-    {"protected names", "filesystem", "unprotect", ""},
-    {"network.deniedDomains", "network", "deniedDomains", "!"},
-    {"network.mode", "network", "mode", NULL},
+    {"filesystem.denyWrite", "denyWrite", "!"},
+    {"filesystem.protect", "protect", "!"},
+    {"protected names", "unprotect", ""},
 };
 
 struct trial {
@@ -46,40 +46,6 @@ struct pretence {
     const struct tree *host;
     struct slice path;
 };
-
-static bool is_plain(char byte)
-{
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
-           (byte != '\0' && strchr("/._-+:@%,", byte));
-}
-
-/* As a shell would need it. Bytes that must not reach a terminal are spelled
- * with $'...', so that what is pasted names the very same file. */
-static const char *shell_word(struct arena *arena, const char *value)
-{
-    struct slice text = slice_of(value);
-    struct text out = text_in(arena);
-    bool plain = text.len > 0;
-
-    for (size_t i = 0; i < text.len; i++)
-        plain = plain && is_plain(text.ptr[i]);
-    if (plain)
-        return value;
-
-    bool printable = strcmp(escaped(arena, text), value) == 0;
-    text_append_string(&out, printable ? "'" : "$'");
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char byte = (unsigned char)text.ptr[i];
-        if (printable && byte == '\'')
-            text_append_string(&out, "'\\''");
-        else if (!printable && (byte < 0x20 || byte > 0x7e || byte == '\'' || byte == '\\'))
-            text_appendf(&out, "\\x%02x", byte);
-        else
-            text_append_byte(&out, (char)byte);
-    }
-    text_append_string(&out, "'");
-    return out.ptr;
-}
 
 static bool asks_for_file(const struct trial *trial)
 {
@@ -127,27 +93,27 @@ static bool suggest(const struct trial *trial, struct candidate candidate, struc
     return true;
 }
 
-static struct candidate option_for(const struct trial *trial, struct slice value)
+/* Only what a run of this version carries out: not --allow-domain or --allow-unix. */
+static struct candidate option_for(const struct trial *trial)
 {
-    enum operation operation = trial->denied->question.operation;
+    struct slice value = trial->denied->real;
     const char *text = arena_slice(trial->arena, value).ptr;
 
     if (asks_for_file(trial) && path_covers(SLICE("/dev"), value))
         return (struct candidate){"--device", {OPTION_DEVICE, text}, NULL};
-    switch (operation) {
+    switch (trial->denied->question.operation) {
     case OPERATION_READ:
         return (struct candidate){"--allow-read", {OPTION_ALLOW_READ, text}, NULL};
     case OPERATION_WRITE:
         return (struct candidate){"--allow-write", {OPTION_ALLOW_WRITE, text}, NULL};
+    case OPERATION_ENV:
+        return (struct candidate){"--env", {OPTION_ENV, text}, NULL};
     case OPERATION_CONNECT:
     case OPERATION_DNS:
-        return (struct candidate){"--allow-domain", {OPTION_ALLOW_DOMAIN, text}, NULL};
     case OPERATION_UNIX:
-        return (struct candidate){"--allow-unix", {OPTION_ALLOW_UNIX, text}, NULL};
-    case OPERATION_ENV:
         break;
     }
-    return (struct candidate){"--env", {OPTION_ENV, text}, NULL};
+    return (struct candidate){0};
 }
 
 /* The members of a policy that take the denial back; NULL where none do. */
@@ -163,13 +129,9 @@ static const char *lines_for(const struct trial *trial)
 
         if (!slice_starts(origin, slice_of(remedy->origin)))
             continue;
-        if (!remedy->mark && trial->session->policy.network.mode == NETWORK_UNSET)
-            return NULL;
-        if (!remedy->mark)
-            return "\"network\": {\"mode\": \"filtered\"}";
         text_append_string(&value, remedy->mark);
         text_append(&value, decision->rule_text);
-        text_appendf(&out, "\"%s\": {\"%s\": [", remedy->section, remedy->key);
+        text_appendf(&out, "\"filesystem\": {\"%s\": [", remedy->key);
         text_append_json(&out, text_slice(&value));
         text_append_string(&out, "]}");
         return out.ptr;
@@ -200,43 +162,6 @@ static bool pretend_read(void *context, struct slice path, size_t limit, struct 
     return pretence->host->read(pretence->host->context, path, limit, arena, content);
 }
 
-/* Grants that would give away more than anybody means to. */
-static bool is_broad(const struct surroundings *around, struct slice path)
-{
-    return slice_is(path, "/etc") || path_covers(path, around->home);
-}
-
-static struct slice nearest_directory(const struct trial *trial, struct slice path)
-{
-    struct tree_place place;
-    struct error ignored;
-
-    do {
-        path = path_parent(path);
-    } while (path.len > 1 && tree_follow(trial->tree, trial->arena, path, &place, &ignored) &&
-             place.node == NODE_ABSENT);
-    return path;
-}
-
-/* Grants hold for what exists. For a path that does not, the directory it would
- * stand in can be opened, or the path made first. */
-static bool suggest_for_absent(const struct trial *trial, struct hint *hint)
-{
-    struct slice path = trial->denied->real;
-    struct slice directory = nearest_directory(trial, path);
-    struct pretence pretence = {trial->tree, path};
-    struct tree pretended = {pretend_look, pretend_list, pretend_read, &pretence};
-    struct trial later = *trial;
-
-    if (!is_broad(&trial->session->around, directory) && suggest(trial, option_for(trial, directory), hint))
-        return true;
-    later.tree = &pretended;
-    if (!suggest(&later, option_for(trial, path), hint))
-        return false;
-    hint->before = "make it first";
-    return true;
-}
-
 static bool is_absent(const struct trial *trial)
 {
     struct tree_place place;
@@ -245,29 +170,97 @@ static bool is_absent(const struct trial *trial)
     return tree_follow(trial->tree, trial->arena, trial->denied->real, &place, &ignored) && place.node == NODE_ABSENT;
 }
 
+/* The deepest entry that grants the path and was left out, because there is
+ * nothing at the place it names. */
+static const struct path_rule *left_out_for(const struct trial *trial)
+{
+    const struct path_rules *rules = &trial->session->policy.paths;
+    bool write = trial->denied->question.operation == OPERATION_WRITE;
+    const struct path_rule *found = NULL;
+
+    for (size_t i = 0; i < rules->count; i++) {
+        const struct path_rule *rule = &rules->items[i];
+        bool grants = rule->list == LIST_ALLOW_WRITE || (!write && rule->list == LIST_ALLOW_READ);
+        if (grants && rule->dropped && rule->node == NODE_ABSENT && rule->real.len > 1 &&
+            path_covers(rule->real, trial->denied->real) && (!found || rule->real.len > found->real.len))
+            found = rule;
+    }
+    return found;
+}
+
+/* Grants hold for what exists when the run starts: what is not there has to be
+ * made first. The directory it would stand in is never suggested: that would open
+ * more than was asked for. */
+static bool suggest_for_absent(const struct trial *trial, const char *lines, struct hint *hint)
+{
+    struct pretence pretence = {trial->tree, trial->denied->real};
+    struct tree pretended = {pretend_look, pretend_list, pretend_read, &pretence};
+    struct trial later = *trial;
+    struct candidate option = option_for(trial);
+    const struct path_rule *left_out = left_out_for(trial);
+
+    later.tree = &pretended;
+    if (left_out && suggest(&later, (struct candidate){0}, hint)) {
+        const char *place = arena_slice(trial->arena, left_out->real).ptr;
+        bool is_directory = left_out->real.len < trial->denied->real.len;
+        hint->left_out = left_out;
+        hint->before =
+            is_directory ? arena_printf(trial->arena, "mkdir -p %s", shell_word(trial->arena, place)) : "make it";
+        return true;
+    }
+    if (suggest(&later, option, hint)) {
+        hint->before = "make it";
+        return true;
+    }
+    option.policy = lines;
+    if (!lines || !suggest(&later, option, hint))
+        return false;
+    hint->before = "make it";
+    return true;
+}
+
+static bool suggest_for_file(const struct trial *trial, struct hint *hint)
+{
+    struct candidate option = option_for(trial);
+    const char *lines = lines_for(trial);
+    struct candidate both = option;
+
+    both.policy = lines;
+    /* A grant beats a denyRead above it; what else is denied by name stays denied
+     * until that is taken back. */
+    if (suggest(trial, option, hint))
+        return true;
+    if (lines && (suggest(trial, (struct candidate){.policy = lines}, hint) || suggest(trial, both, hint)))
+        return true;
+    return is_absent(trial) && suggest_for_absent(trial, lines, hint);
+}
+
 bool hint_find(const struct session_request *request, const struct session *session, const struct answer *denied,
                struct hint *hint)
 {
     const struct trial trial = {session->arena, request, session, denied, session->tree};
 
     *hint = (struct hint){0};
-    /* The kernel's own interfaces: nobody is led to open those. */
-    if (denied->decision.backing == BACKING_FRESH)
+    /* The kernel's own interfaces: nobody is led to open those. Nor does a rule
+     * help where the backend cannot carry it out. */
+    if (denied->decision.backing == BACKING_FRESH || denied->by_backend)
         return false;
 
-    struct candidate option = option_for(&trial, denied->real);
-    const char *lines = lines_for(&trial);
-    if (lines) {
-        struct candidate both = option;
-        both.policy = lines;
-        /* A grant beats a denyRead on the same path; what else is denied by name
-         * stays denied until that is taken back. */
-        if (denied->question.operation == OPERATION_READ && suggest(&trial, option, hint))
-            return true;
-        if (suggest(&trial, (struct candidate){.policy = lines}, hint) || suggest(&trial, both, hint))
-            return true;
-    } else if (suggest(&trial, option, hint)) {
+    switch (denied->question.operation) {
+    case OPERATION_READ:
+    case OPERATION_WRITE:
+        return suggest_for_file(&trial, hint);
+    case OPERATION_ENV:
+        return suggest(&trial, option_for(&trial), hint);
+    case OPERATION_CONNECT:
+    case OPERATION_DNS:
+        if (denied->decision.rule_text.len > 0 ||
+            !suggest(&trial, (struct candidate){.policy = "\"network\": {\"mode\": \"host\"}"}, hint))
+            return false;
+        hint->caution = by_name_refused;
         return true;
+    case OPERATION_UNIX:
+        break;
     }
-    return asks_for_file(&trial) && is_absent(&trial) && suggest_for_absent(&trial, hint);
+    return false;
 }

@@ -5,14 +5,16 @@
 #include "cli/question.h"
 
 struct hint {
-    const char *before; /* what has to be done first; NULL: nothing */
-    const char *option; /* as typed in a shell: --allow-read /x; NULL: none needed or none helps */
-    const char *policy; /* lines for the policy file; NULL: none */
+    const char *before;               /* what has to be done first; NULL: nothing */
+    const char *option;               /* as typed in a shell: --allow-read /x; NULL: none needed or none helps */
+    const char *policy;               /* lines for the policy file; NULL: none */
+    const char *caution;              /* how it is more than was asked for; NULL: it is not */
+    const struct path_rule *left_out; /* the entry that would allow it if its path existed; NULL: none */
 };
 
 /* Every hint was tried: the policy is loaded again with it and the same question
- * asked. (Only a grant for a path that does not exist yet cannot be.) False when nothing that cloche knows would allow
- * it. */
+ * asked. For a path that does not exist, as if it did. False when nothing that this version carries out would
+ * allow it. */
 bool hint_find(const struct session_request *request, const struct session *session, const struct answer *denied,
                struct hint *hint);
 

@@ -50,6 +50,14 @@ static struct slice absolute_path(const struct session *session, struct slice pa
     return path.ptr[0] == '/' ? path : path_join(session->arena, base, path);
 }
 
+static bool exists(const struct session *session, struct slice path)
+{
+    struct tree_place place;
+    struct error ignored;
+
+    return tree_follow(session->tree, session->arena, path, &place, &ignored) && place.node != NODE_ABSENT;
+}
+
 static size_t refuse_word(const struct session *session, struct slice word, struct error *err)
 {
     const char *names[PREFIX_COUNT + 1];
@@ -64,6 +72,8 @@ static size_t refuse_word(const struct session *session, struct slice word, stru
     if (near)
         error_set(err, "\"%s\" is not a question; did you mean \"%s:%s\"?", shown, near,
                   escaped(session->arena, slice_from(word, colon + 1)));
+    else if (colon == word.len && word.len > 0)
+        error_set(err, "\"%s\" is not a question, and no file here; did you mean \"read:%s\"?", shown, shown);
     else
         error_set(err,
                   "\"%s\" is not a question; ask read:PATH, write:PATH, net:HOST[:PORT], unix:PATH, env:NAME or /PATH",
@@ -105,7 +115,11 @@ size_t question_parse(const struct session *session, const char *word,
     struct slice whole = slice_of(word);
     size_t colon = slice_find(whole, ':');
 
-    if (whole.len > 0 && (whole.ptr[0] == '/' || whole.ptr[0] == '~' || whole.ptr[0] == '.'))
+    bool is_path = whole.len > 0 && (whole.ptr[0] == '/' || whole.ptr[0] == '~' || whole.ptr[0] == '.');
+
+    if (!is_path && whole.len > 0 && colon == whole.len)
+        is_path = slice_find(whole, '/') < whole.len || exists(session, absolute_path(session, whole));
+    if (is_path)
         return parse_object(session, OPERATION_READ, whole, &questions[0], err) +
                parse_object(session, OPERATION_WRITE, whole, &questions[1], err);
     for (size_t i = 0; colon < whole.len && i < PREFIX_COUNT; i++)
@@ -230,9 +244,61 @@ static void note_what_is_refused_all_the_same(const struct session *session, str
         (!write && answer->question.operation != OPERATION_READ) ||
         plan_grants(&session->plan, session->tree, answer->real, write))
         return;
-    answer->note = write ? "but refused without namespaces: it lies beside something that must not be written, and "
-                           "only what exists as the run starts can be told apart"
-                         : "but refused without namespaces: something hidden lies below it or beside it";
+    answer->decision.allowed = false;
+    answer->by_backend = true;
+    answer->locks = LOCK_LANDLOCK;
+    answer->note = write ? "the policy allows it, but it is refused without namespaces: it lies beside something that "
+                           "must not be written, and only what exists as the run starts can be told apart"
+                         : "the policy allows it, but it is refused without namespaces: something hidden lies below "
+                           "it or beside it";
+}
+
+static bool is_loopback(const struct host *host)
+{
+    static const uint8_t loopback_v6[16] = {[15] = 1};
+
+    if (!host->is_address)
+        return slice_is((struct slice){host->name, host->name_length}, "localhost");
+    return host->address.v6 ? memcmp(host->address.bytes, loopback_v6, sizeof loopback_v6) == 0
+                            : host->address.bytes[0] == 127;
+}
+
+static bool is_set(const struct plan *plan, struct slice name)
+{
+    for (size_t i = 0; i < plan->environment_count; i++) {
+        struct slice setting = slice_of(plan->environment[i]);
+        if (slice_equal((struct slice){setting.ptr, slice_find(setting, '=')}, name))
+            return true;
+    }
+    return false;
+}
+
+/* What a plain yes or no would leave a person wondering about. */
+static void note_what_surprises(const struct session *session, struct answer *answer)
+{
+    const struct decision *decision = &answer->decision;
+
+    if (answer->note)
+        return;
+    switch (answer->question.operation) {
+    case OPERATION_READ:
+    case OPERATION_WRITE:
+        if (decision->allowed && decision->backing == BACKING_PRIVATE && exists(session, answer->real))
+            answer->note = "private to the run: what the host has there is not visible";
+        break;
+    case OPERATION_CONNECT:
+        if (!decision->allowed && is_loopback(&answer->question.host) && session->plan.network == NETWORK_NONE &&
+            session->plan.backend == BACKEND_NAMESPACES)
+            answer->note = "its own loopback works; the host's is not reachable";
+        break;
+    case OPERATION_ENV:
+        if (decision->allowed && !is_set(&session->plan, answer->question.object))
+            answer->note = "(not set now)";
+        break;
+    case OPERATION_DNS:
+    case OPERATION_UNIX:
+        break;
+    }
 }
 
 static void find_locks(const struct session *session, struct answer *answer)
@@ -252,6 +318,7 @@ static void find_locks(const struct session *session, struct answer *answer)
     else if (!answer->locks && !answer->note)
         answer->locks = default_locks(plan, answer);
     note_what_is_refused_all_the_same(session, answer);
+    note_what_surprises(session, answer);
 }
 
 static struct slice canonical_host(struct arena *arena, const struct question *question)

@@ -16,7 +16,8 @@ struct answer {
     struct slice real; /* what was judged: a path free of links, a host in canonical form */
     struct decision decision;
     unsigned locks;   /* enum lock bits */
-    const char *note; /* NULL, or why no lock holds it */
+    const char *note; /* NULL, or why no lock holds it, or what else is to be known */
+    bool by_backend;  /* denied although the policy allows it: this backend cannot carry it out */
 };
 
 enum { QUESTIONS_PER_WORD_MAX = 2 };

@@ -639,6 +639,7 @@ def test_explain_names_the_locks_and_what_is_refused_besides(person):
     assert locks["net:example.com"] == ("denied", ["landlock", "seccomp"])
     assert locks["unix:/run/x"] == ("denied", ["seccomp"])
     assert locks["read:top/keep"] == ("allowed", ["landlock"])
+    assert locks["write:top/new"] == ("denied", ["landlock"]) and told["status"] == 1
     notes = {answer["question"]: answer["note"] for answer in told["answers"]}
     assert "refused without namespaces" in notes["write:top/new"] and notes["read:top/keep"] is None
     assert told["backend"] == "landlock" and "modes" in told["weaker"]
