@@ -1,7 +1,10 @@
 /* Comments are replaced by spaces before jansson sees the text, byte for byte,
- * so that line and column in its messages stay those of the file. */
+ * so that line and column in its messages stay those of the file. What jansson
+ * says of commas is said again in the words of people: these are the mistakes that
+ * nearly everybody makes. */
 #include "base/json.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +47,79 @@ static bool blank_comments(char *text, size_t len, const char *name, struct erro
     return true;
 }
 
+struct token {
+    char *ptr; /* NULL: none */
+    size_t len;
+};
+
+/* The token that starts at or behind `*at`, which is moved past it. */
+static struct token next_token(char *text, size_t len, size_t *at)
+{
+    size_t i = *at + strspn(text + *at, " \t\r\n");
+    size_t start = i;
+
+    if (i >= len)
+        return (struct token){0};
+    if (text[i] == '"') {
+        for (i++; i < len && text[i] != '"' && text[i] != '\n'; i++)
+            if (text[i] == '\\' && i + 1 < len)
+                i++;
+        i += i < len;
+    } else if (strchr("{}[]:,", text[i])) {
+        i++;
+    } else {
+        i += strcspn(text + i, " \t\r\n{}[]:,\"");
+    }
+    /* A NUL is an ordinary byte to nobody here; it must not stop the search either. */
+    i += i == start;
+    *at = i;
+    return (struct token){text + start, i - start};
+}
+
+static bool is_in(const char *set, const struct token *token)
+{
+    return token->ptr && token->ptr[0] != '\0' && strchr(set, token->ptr[0]);
+}
+
+/* Names are shown only where they cannot deceive whoever reads them. */
+static bool can_be_shown(const struct token *token)
+{
+    enum { SHOWN_MAX = 40 };
+
+    for (size_t i = 0; i < token->len; i++)
+        if (token->ptr[i] < 0x20 || token->ptr[i] > 0x7e)
+            return false;
+    return token->len <= SHOWN_MAX;
+}
+
+/* What is wrong with a comma around the token that the parser stopped at, which
+ * ends at problem->position; empty if it is something else. */
+static void explain_comma(char *text, size_t len, const json_error_t *problem, char explanation[JSON_ERROR_TEXT_LENGTH])
+{
+    static const char closing[] = "}]", not_a_value[] = "}]:,";
+    struct token before = {0}, found = {0};
+    size_t at = 0;
+
+    explanation[0] = '\0';
+    while (at < (size_t)problem->position) {
+        before = found;
+        found = next_token(text, len, &at);
+        if (!found.ptr)
+            return;
+    }
+    if (is_in(",", &before) && is_in(closing, &found)) {
+        snprintf(explanation, JSON_ERROR_TEXT_LENGTH, "a comma before '%c' is not allowed", found.ptr[0]);
+        return;
+    }
+    bool wants_end = strncmp(problem->text, "'}' expected", 12) == 0 || strncmp(problem->text, "']' expected", 12) == 0;
+    if (!wants_end || !before.ptr || is_in(not_a_value, &found) || is_in("{[:,", &before))
+        return;
+    if (can_be_shown(&found))
+        snprintf(explanation, JSON_ERROR_TEXT_LENGTH, "a comma is missing before %.*s", (int)found.len, found.ptr);
+    else
+        snprintf(explanation, JSON_ERROR_TEXT_LENGTH, "a comma is missing before this");
+}
+
 bool json_parse(struct slice text, const char *name, json_t **value, struct error *err)
 {
     json_error_t problem;
@@ -59,9 +135,12 @@ bool json_parse(struct slice text, const char *name, json_t **value, struct erro
     bool good = blank_comments(copy, text.len, name, err);
     if (good) {
         *value = json_loadb(copy, text.len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &problem);
-        if (!*value)
+        if (!*value) {
+            char comma[JSON_ERROR_TEXT_LENGTH];
+            explain_comma(copy, text.len, &problem, comma);
             good = error_set(err, "%s: line %d, column %d: not valid JSON: %s", name, problem.line, problem.column,
-                             problem.text);
+                             comma[0] ? comma : problem.text);
+        }
     }
     free(copy);
     return good;

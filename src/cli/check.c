@@ -10,7 +10,9 @@
 #include "cli/options.h"
 #include "cli/report.h"
 
+#include <seccomp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static struct policy_source source_named(const char *name)
@@ -28,8 +30,42 @@ static void print_problem(struct arena *arena, const struct problem *problem, co
            label, problem->text);
 }
 
-/* What stands between a valid policy and a run of it, here and now. */
-static void print_obstacles(struct session *session)
+/* The name of the system call that was probably meant; NULL if none is near. */
+static const char *near_system_call(struct arena *arena, struct slice name)
+{
+    enum { NUMBERS_MAX = 1024 }; /* beyond every number in use */
+    const char **names = arena_alloc(arena, (NUMBERS_MAX + 1) * sizeof *names);
+    size_t count = 0;
+
+    for (int number = 0; number < NUMBERS_MAX; number++) {
+        char *found = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number);
+        if (found)
+            names[count++] = arena_printf(arena, "%s", found);
+        free(found);
+    }
+    names[count] = NULL;
+    return did_you_mean(name, names);
+}
+
+/* The loader knows how a system call may be spelled, not which ones there are. */
+static void check_system_calls(struct session *session, const struct name_rules *calls)
+{
+    for (size_t i = 0; i < calls->count; i++) {
+        const struct name_rule *call = &calls->items[i];
+        const char *name = arena_slice(session->arena, call->text).ptr;
+        if (seccomp_syscall_resolve_name(name) != __NR_SCMP_ERROR)
+            continue;
+        const char *near = near_system_call(session->arena, call->text);
+        problem_add(&session->problems, call->origin.file, call->origin.path,
+                    near ? "there is no system call called \"%s\"; did you mean \"%s\"?"
+                         : "there is no system call called \"%s\"",
+                    name, near);
+    }
+}
+
+/* What stands between a valid policy and a run of it, here and now. True if
+ * nothing does. */
+static bool print_obstacles(struct session *session)
 {
     const struct options no_options = {0};
     struct arena *arena = session->arena;
@@ -41,14 +77,15 @@ static void print_obstacles(struct session *session)
     for (size_t i = said; i < session->problems.count; i++)
         print_problem(arena, &session->problems.items[i], "on this host: ");
     if (!resolved)
-        return;
+        return false;
     if (!session_plan(session, &err)) {
         printf("on this host: %s\n", err.text);
-        return;
+        return false;
     }
     size_t count = report_objections(&no_options, session, &objections);
     for (size_t i = 0; i < count; i++)
         printf("%s: a run refuses this: %s\n", origin_text(arena, &objections[i].origin), objections[i].what);
+    return count == 0;
 }
 
 /* True if the file is valid. */
@@ -63,13 +100,18 @@ static bool check_file(const char *name)
     const char *shown = escaped(&arena, slice_of(name));
     bool valid = session_read(&arena, &request, &session, &err);
 
+    if (valid) {
+        check_system_calls(&session, &session.policy.seccomp.allow);
+        check_system_calls(&session, &session.policy.seccomp.deny);
+        valid = session.problems.errors == 0;
+    }
     for (size_t i = 0; i < session.problems.count; i++)
         print_problem(&arena, &session.problems.items[i], session.problems.items[i].warning ? "warning: " : "");
     if (err.text[0])
         printf("%s: %s\n", shown, err.text);
     if (valid) {
-        print_obstacles(&session);
-        printf("%s: valid\n", shown);
+        bool starts = print_obstacles(&session);
+        printf("%s: valid%s\n", shown, starts ? "" : ", but a run refuses it");
         return true;
     }
     if (session.problems.errors > 0)

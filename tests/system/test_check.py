@@ -61,6 +61,28 @@ def test_what_a_run_would_refuse_is_said_and_does_not_make_a_policy_invalid(pers
     lines = [line for line in answer.stdout.splitlines() if "a run refuses this" in line]
     assert any("filesystem.tmp" in line for line in lines), answer.stdout
     assert any("network" in line for line in lines), answer.stdout
+    assert answer.stdout.splitlines()[-1] == f"{policy}: valid, but a run refuses it"
+
+
+@pytest.mark.parametrize("key", ["allow", "deny"])
+def test_system_call_that_does_not_exist_is_a_problem_with_its_place(person, key):
+    policy = person.file("policy.json", {"seccomp": {key: ["ptrace", "perf_event_opn", "zzzzzzzzzz"]}})
+    answer = person.cloche("check", policy)
+    assert answer.returncode == 1
+    assert answer.stdout.splitlines() == [
+        f'{policy}: seccomp.{key}[1]: there is no system call called "perf_event_opn"; did you mean "perf_event_open"?',
+        f'{policy}: seccomp.{key}[2]: there is no system call called "zzzzzzzzzz"',
+        f"{policy}: 2 problems",
+    ]
+    assert person.cloche("check", person.file("good.json", {"seccomp": {key: ["ptrace"]}})).returncode == 0
+
+
+def test_commas_are_explained_in_plain_words(person):
+    for text, words in (('{"filesystem": {}\n "limits": {}}', 'line 2, column 9: not valid JSON: a comma is missing before "limits"'),
+                        ('{"filesystem": {"allowRead": ["/opt",]}}', "a comma before ']' is not allowed")):
+        answer = person.cloche("check", person.file("policy.json", text))
+        assert answer.returncode == 1
+        assert words in answer.stdout
 
 
 def test_hostile_names_and_values_are_shown_escaped(person):

@@ -4,11 +4,13 @@ The schema is what editors go by, the table of keys what a run goes by: the same
 keys, the same types, the same words. Beyond that both are asked about thousands of
 documents: every key with values of every kind, and random policies."""
 
+import collections
 import copy
 import json
 import os
 import pathlib
 import random
+import re
 import subprocess
 
 import jsonschema
@@ -134,7 +136,12 @@ def check(binaries, tmp_path_factory):
                 check=False,
             )
             assert answer.returncode in (0, 1), answer.stderr
-            valid |= {line.removesuffix(": valid") for line in answer.stdout.splitlines() if line.endswith(": valid")}
+            valid |= set(re.findall(r"^(\S+): valid(?:, but a run refuses it)?$", answer.stdout, re.MULTILINE))
+            # Which system calls there are is for `check` to know, not for the schema.
+            unknown = collections.Counter(
+                re.findall(r"^(\S+): seccomp\.\S+: there is no system call called ", answer.stdout, re.MULTILINE))
+            counts = re.findall(r"^(\S+): (\d+) problems?$", answer.stdout, re.MULTILINE)
+            valid |= {name for name, count in counts if unknown[name] == int(count)}
         return [name in valid for name in names]
 
     return ask
