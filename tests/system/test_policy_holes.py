@@ -7,10 +7,12 @@ import subprocess
 
 import pytest
 
+from judging import as_person
+
 
 def git(person, *arguments, cwd):
     done = subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", *arguments], cwd=cwd, check=True,
-                          capture_output=True, text=True, user=person.uid, group=person.uid, extra_groups=[],
+                          capture_output=True, text=True, **as_person(person),
                           env={"PATH": "/usr/bin:/bin", "HOME": str(person.home)})
     return done.stdout
 

@@ -116,6 +116,11 @@ def run_case_on(prefix, cloche, case, uid, wrong_answers, options):
     return answers
 
 
+def cases_for(runs):
+    """So many of them are always enough for so many that are not refused."""
+    return 2 * runs + 20
+
+
 def run_share(cloche, uid, wrong_answers, options, runs, first_seed):
     """Cases from `first_seed` on until so many were run and compared: how many of how many answers were yes."""
     # Not below /tmp: a run has a /tmp of its own.
@@ -125,13 +130,14 @@ def run_share(cloche, uid, wrong_answers, options, runs, first_seed):
     os.chown(base, uid, uid)  # links of the tree lead here too
     prefix = base / "w"
     compared = worked = 0
+    cases = cases_for(runs)
     try:
-        emitted = subprocess.run([BUILD / "tests" / "property" / "property", "emit", str(2 * runs), str(first_seed),
+        emitted = subprocess.run([BUILD / "tests" / "property" / "property", "emit", str(cases), str(first_seed),
                                   prefix], capture_output=True, text=True, check=True).stdout.splitlines()
-        assert len(emitted) == 2 * runs
+        assert len(emitted) == cases
         while runs > 0:
             # Most cases must be run, or this proves nothing.
-            assert emitted, "more than half of the cases were refused"
+            assert emitted, "too many cases were refused"
             answers = run_case_on(prefix, cloche, json.loads(emitted.pop(0)), uid, wrong_answers, options)
             if answers is not None:
                 runs -= 1
@@ -145,8 +151,8 @@ def run_share(cloche, uid, wrong_answers, options, runs, first_seed):
 def run_cases(cloche, user, wrong_answers, runs, *options):
     """As run_share, on all cores. No two users and no two cores have a case in common."""
     share = -(-runs // JOBS)
-    first = FIRST_SEED + list(USERS).index(user) * 4 * (RUNS + JOBS)
-    shares = [(cloche, USERS[user], wrong_answers, options, share, first + 2 * share * job) for job in range(JOBS)]
+    first = FIRST_SEED + list(USERS).index(user) * JOBS * cases_for(RUNS)
+    shares = [(cloche, USERS[user], wrong_answers, options, share, first + cases_for(share) * job) for job in range(JOBS)]
     with multiprocessing.get_context("fork").Pool(JOBS) as pool:
         counts = pool.starmap(run_share, shares)
     return (sum(column) for column in zip(*counts))
