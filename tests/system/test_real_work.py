@@ -275,7 +275,8 @@ def written(path):
 
 
 def test_terminal_multiplexer_is_driven_by_keys(worker):
-    screen = Terminal(worker, ["env", "TERM=screen", worker.binaries / "cloche", "run", "tmux", "-f", "/dev/null",
+    worker.file("tmux.conf", "set -g assume-paste-time 0\n")  # keys that come fast are keys, too
+    screen = Terminal(worker, ["env", "TERM=screen", worker.binaries / "cloche", "run", "tmux", "-f", "tmux.conf",
                                "new-session", "bash --norc --noprofile"])
     try:
         screen.type("PS1=; echo first-$((6 * 7))\n")
