@@ -123,7 +123,7 @@ _cloche()
 
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _cloche_words 'run explain check presets init trust doctor --help --version' "$current"
+        _cloche_words 'run explain check presets init trust doctor help --help --version' "$current"
         return
     fi
 
@@ -158,6 +158,7 @@ _cloche()
         fi
         ;;
     doctor) _cloche_words '--json --help' "$current" ;;
+    help) _cloche_words 'run explain check presets init trust doctor' "$current" ;;
     esac
 }
 

@@ -1,7 +1,7 @@
 # Completion of cloche for fish. Offers what `cloche COMMAND --help` lists.
 
 set -l presets base dev strict open readonly workspace opencode claude codex mcp
-set -l commands run explain check presets init trust doctor
+set -l commands run explain check presets init trust doctor help
 
 # Where the command that `cloche run` starts begins: the first word that is
 # neither an option nor the value of one. Fails if it has not begun.
@@ -52,6 +52,8 @@ complete -c cloche -n "not __cloche_uses $commands" -a presets -d 'List the buil
 complete -c cloche -n "not __cloche_uses $commands" -a init -d 'Write a starter policy'
 complete -c cloche -n "not __cloche_uses $commands" -a trust -d "Let a project's own policy count"
 complete -c cloche -n "not __cloche_uses $commands" -a doctor -d 'What this host can enforce'
+complete -c cloche -n "not __cloche_uses $commands" -a help -d 'The options of a command'
+complete -c cloche -n '__cloche_uses help' -a 'run explain check presets init trust doctor'
 complete -c cloche -n "not __cloche_uses $commands" -l version -d 'Show the version'
 complete -c cloche -n 'not __cloche_command_start >/dev/null' -s h -l help -d 'Show help'
 

@@ -57,6 +57,6 @@ bool file_read(const char *path, size_t limit, struct arena *arena, struct slice
     if (fstat(fd, &status) < 0)
         return error_set_errno(err, errno, "cannot inspect %s", path);
     if (!S_ISREG(status.st_mode))
-        return error_set(err, "cannot read %s: it is not a regular file", path);
+        return error_set(err, "cannot read %s: it is not a regular file (a policy must be one)", path);
     return fd_read_all(fd, path, limit, arena, content, err);
 }

@@ -5,9 +5,10 @@
 
 enum {
     STATUS_OK = 0,
-    STATUS_NO = 1,       /* denied, not valid, not trusted */
-    STATUS_USAGE = 2,    /* check, presets, init, trust: called wrongly */
-    STATUS_REFUSED = 125 /* run, explain, doctor: cloche refused or failed before anything was started */
+    STATUS_NO = 1,         /* denied, not valid, not trusted */
+    STATUS_USAGE = 2,      /* check, presets, init, trust: called wrongly */
+    STATUS_REFUSED = 125,  /* run, explain, doctor: cloche refused or failed before anything was started */
+    STATUS_NOT_FOUND = 127 /* run: there is no such command inside, or the command's own status */
 };
 
 int command_run(int argc, char **argv);

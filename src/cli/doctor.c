@@ -48,6 +48,21 @@ static void name_settings(const struct settings *settings, struct named_setting 
     named[6] = (struct named_setting){"kernel.yama.ptrace_scope", settings->ptrace_scope};
 }
 
+/* The answer in one line, before everything that led to it. */
+static void print_verdict(const struct examination *examination, struct text *out)
+{
+    if (examination->verdict == VERDICT_IMPOSSIBLE) {
+        text_append_string(out, "No run is possible here: see what is missing below.\n\n");
+        return;
+    }
+    bool landlock = strcmp(examination->backend, "landlock") == 0;
+    text_appendf(out, "Runs here work, with %s.%s", landlock ? "Landlock alone, which is weaker" : "namespaces",
+                 examination->shortfall_count ? " Not held yet: " : " The default policy is held in full.");
+    for (size_t i = 0; i < examination->shortfall_count; i++)
+        text_appendf(out, "%s%s", i ? "; " : "", examination->shortfalls[i].what);
+    text_append_string(out, examination->shortfall_count ? ".\n\n" : "\n\n");
+}
+
 static void print_table(const struct examination *examination, struct text *out)
 {
     size_t width = strlen("WHAT");
@@ -95,9 +110,12 @@ static void print_remedies(const struct examination *examination, struct text *o
 {
     for (size_t i = 0; i < examination->finding_count; i++) {
         const struct finding *finding = &examination->findings[i];
-        if (finding->status == FINDING_OK || finding->remedy == NULL)
+        /* Nobody is sent to change a system for what is not here to use it. */
+        if (finding->status == FINDING_OK || finding->remedy == NULL ||
+            strstr(finding->needed_for, NOT_IN_THIS_VERSION))
             continue;
-        text_appendf(out, "\nHow to get %s:\n", finding->title);
+        text_appendf(out, "\nHow to get %s%s:\n", finding->status == FINDING_LIMITED ? "the rest of " : "",
+                     finding->title);
         append_indented(out, finding->remedy);
     }
 }
@@ -259,6 +277,7 @@ int command_doctor(int argc, char **argv)
     if (json) {
         print_json(&examination, &out);
     } else {
+        print_verdict(&examination, &out);
         print_table(&examination, &out);
         print_settings(&examination, &out);
         print_remedies(&examination, &out);

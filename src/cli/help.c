@@ -3,7 +3,6 @@
 #include "cli/help.h"
 
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 static const char general[] = "Put a command under glass: it sees and touches only what you let it.\n"
@@ -17,6 +16,7 @@ static const char general[] = "Put a command under glass: it sees and touches on
                               "  init      write a starter policy for this project\n"
                               "  trust     let a project's own policy count\n"
                               "  doctor    what this host can enforce, and how to get what is missing\n"
+                              "  help      this, or the options of a command\n"
                               "\n"
                               "  cloche COMMAND --help     options of a command\n"
                               "  cloche --version\n"
@@ -37,10 +37,13 @@ static const char policy_options[] = "Policy:\n"
                                      "  --allow-write PATH        --deny-write PATH\n"
                                      "  --allow-domain PATTERN    --deny-domain PATTERN\n"
                                      "                            example.com, *.example.com:443, 10.0.0.0/8\n"
-                                     "  --allow-unix PATH         a socket of the host\n"
+                                     "                            (refused for now: hosts by name)\n"
+                                     "  --allow-unix PATH         a socket of the host (refused for now)\n"
                                      "  --env NAME[=VALUE]        pass a variable by name, or set it\n"
                                      "  --host-port PORT          a port of the host's loopback, reachable inside\n"
+                                     "                            (refused for now)\n"
                                      "  --publish PORT            a port inside, reachable on the host's loopback\n"
+                                     "                            (refused for now)\n"
                                      "  --device PATH             a device below /dev\n"
                                      "\n"
                                      "Limits:\n"
@@ -51,7 +54,7 @@ static const char policy_options[] = "Policy:\n"
                                      "  --allow-degraded TOKEN    accept a weaker mode by name: late-names,\n"
                                      "                            protected-names, metadata, truncate\n"
                                      "  --ask, --events FILE|fd:N, --control-fd N\n"
-                                     "                            not built yet: refused\n"
+                                     "                            (refused for now)\n"
                                      "\n";
 
 static const char run[] = "Run a command under a policy.\n"
@@ -73,7 +76,7 @@ static const char explain[] = "Say what a run with these options may do, and why
                               "Usage: cloche explain [OPTIONS] [QUESTION...] [-- COMMAND [ARG...]]\n"
                               "\n"
                               "  read:PATH  write:PATH     may this be read, written?\n"
-                              "  /PATH                     both\n"
+                              "  PATH                      both\n"
                               "  net:HOST[:PORT]           may it connect there?\n"
                               "  unix:PATH                 may it connect to this socket of the host?\n"
                               "  env:NAME                  is this variable passed on?\n"
@@ -84,6 +87,7 @@ static const char explain[] = "Say what a run with these options may do, and why
 
 static const char explain_tail[] = "  --json                    one JSON object instead of lines\n"
                                    "\n"
+                                   "\"unheld\": the policy refuses it, but no lock holds that yet.\n"
                                    "Ends with 0 if all of it is allowed, 1 if not, 125 without a valid policy.\n";
 
 static const char check[] = "Validate policy files: every problem with its place in the file.\n"
@@ -91,13 +95,15 @@ static const char check[] = "Validate policy files: every problem with its place
                             "Usage: cloche check FILE...\n"
                             "\n"
                             "FILE may be preset:NAME. Also lists what a run refuses as not enforced yet.\n"
-                            "Ends with 0 if all files are valid, 1 if not, 2 if called wrongly.\n";
+                            "Ends with 0 if all files are valid, 1 if not, 2 if called wrongly. What a valid\n"
+                            "file means on this host: cloche explain -s FILE.\n";
 
 static const char presets[] = "List the built-in policies, or print one.\n"
                               "\n"
                               "Usage: cloche presets [NAME]\n"
                               "\n"
-                              "A policy file extends one with \"extends\": [\"preset:NAME\"].\n";
+                              "A policy file extends one with \"extends\": [\"preset:NAME\"]. Those marked\n"
+                              "\"refused for now\" need something that this version does not enforce.\n";
 
 static const char init[] = "Write a starter policy, .cloche.json, into the current directory.\n"
                            "\n"
@@ -139,12 +145,13 @@ static const struct page pages[] = {
     {"doctor", {doctor}},
 };
 
+void help_print_general(FILE *to)
+{
+    fputs(general, to);
+}
+
 bool help_print(const char *command)
 {
-    if (!command) {
-        fputs(general, stdout);
-        return true;
-    }
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
         if (strcmp(pages[i].command, command) != 0)
             continue;

@@ -3,9 +3,12 @@
 #define CLOCHE_CLI_HELP_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
-/* The help of a subcommand, or of cloche itself for NULL. Goes to stdout: it is
- * the answer to a question. False if there is no such subcommand. */
+/* What cloche is and which commands there are. */
+void help_print_general(FILE *to);
+
+/* The help of a subcommand. Goes to stdout: it is the answer to a question. False if there is no such subcommand. */
 bool help_print(const char *command);
 
 /* Is `word` -h or --help? */

@@ -19,10 +19,12 @@ struct subcommand {
     int (*run)(int argc, char **argv); /* NULL: not built yet */
 };
 
+static int command_help(int argc, char **argv);
+
 static const struct subcommand subcommands[] = {
     {"run", command_run},   {"explain", command_explain}, {"check", command_check},   {"presets", command_presets},
     {"init", command_init}, {"trust", command_trust},     {"doctor", command_doctor}, {"learn", NULL},
-    {"log", NULL},
+    {"log", NULL},          {"help", command_help},
 };
 
 enum { SUBCOMMAND_COUNT = sizeof subcommands / sizeof *subcommands };
@@ -57,17 +59,19 @@ static int refuse_unknown(const char *word)
     return STATUS_REFUSED;
 }
 
-static int print_help(const char *command)
+static int command_help(int argc, char **argv)
 {
-    if (help_print(command))
+    if (argc < 2 || help_wanted(argv[1]) || strcmp(argv[1], "help") == 0) {
+        help_print_general(stdout);
         return STATUS_OK;
-    return refuse_unknown(command);
+    }
+    return help_print(argv[1]) ? STATUS_OK : refuse_unknown(argv[1]);
 }
 
 static int cloche_main(int argc, char **argv)
 {
     if (argc < 2) {
-        log_error("no command given; see cloche --help");
+        help_print_general(stderr);
         return STATUS_REFUSED;
     }
 
@@ -77,9 +81,7 @@ static int cloche_main(int argc, char **argv)
         return STATUS_OK;
     }
     if (help_wanted(word))
-        return print_help(NULL);
-    if (strcmp(word, "help") == 0)
-        return print_help(argv[2]);
+        return command_help(0, NULL);
 
     const struct subcommand *chosen = subcommand_find(word);
     if (!chosen)

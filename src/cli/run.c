@@ -3,12 +3,16 @@
  * Everything that is asked for and not enforced is named in one go, so that a
  * person mends the policy once and not key by key. */
 #include "base/log.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/options.h"
 #include "cli/report.h"
 #include "jail/jail.h"
+
+#include <string.h>
+#include <unistd.h>
 
 /* How many reasons there are not to start; each is said. What was accepted is
  * said once. */
@@ -51,6 +55,38 @@ static void say_details(const struct session *session)
                session->plan.environment_count);
 }
 
+/* After 127: a command that is on this system and hidden from the run is told
+ * from one that is nowhere. */
+static void say_if_hidden(const struct session *session, const char *command)
+{
+    struct arena *arena = session->arena;
+    struct slice path = slice_of("");
+    struct slice directory;
+
+    if (strchr(command, '/'))
+        return;
+    for (char *const *variable = session->around.environment; *variable; variable++)
+        if (strncmp(*variable, "PATH=", 5) == 0)
+            path = slice_of(*variable + 5);
+    for (; path.len > 0; path = slice_from(path, directory.len + (directory.len < path.len))) {
+        directory = (struct slice){path.ptr, slice_find(path, ':')};
+        if (directory.len == 0 || directory.ptr[0] != '/')
+            continue;
+        struct slice file = path_join(arena, directory, slice_of(command));
+        const char *name = arena_slice(arena, file).ptr;
+        struct slice real;
+        struct decision decision;
+        struct error ignored;
+        if (access(name, X_OK) != 0 ||
+            !decide_path(&session->policy, session->tree, OPERATION_READ, file, &real, &decision, &ignored))
+            continue;
+        if (!decision.allowed)
+            log_error("%s is on this system, but hidden from the run: --allow-read %s", escaped(arena, file),
+                      shell_word(arena, arena_slice(arena, real).ptr));
+        return;
+    }
+}
+
 /* One attempt with one backend. `again`: the second, because this system gives
  * no usable namespaces, for the reason in `err`. */
 static enum jail_end attempt(struct arena *arena, const struct options *options, bool again, int *status,
@@ -72,7 +108,10 @@ static enum jail_end attempt(struct arena *arena, const struct options *options,
     if (session.plan.weaker)
         log_warning("%s%s", again ? BACKEND_FELL_BACK : "this run is held by Landlock alone: ", session.plan.weaker);
     err->text[0] = '\0';
-    return jail_run(&session.plan, options->request.command, status, err);
+    enum jail_end end = jail_run(&session.plan, options->request.command, status, err);
+    if (end == JAIL_ENDED && *status == STATUS_NOT_FOUND)
+        say_if_hidden(&session, options->request.command[0]);
+    return end;
 }
 
 int command_run(int argc, char **argv)

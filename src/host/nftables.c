@@ -226,7 +226,7 @@ void examine_nftables(struct arena *arena, struct examination *examination)
     struct probe_report report;
     struct finding *finding =
         examination_add(examination, "nftables", "nf_tables with TPROXY",
-                        "filtered network (not part of this version): the quick way", WEIGHT_OPTIONAL);
+                        "filtered network " NOT_IN_THIS_VERSION ": the quick way", WEIGHT_OPTIONAL);
 
     if (!examine_can_enter(examination, finding))
         return;

@@ -8,7 +8,7 @@ void examine_ptrace(struct arena *arena, struct examination *examination)
     long scope = examination->settings.ptrace_scope;
     struct finding *finding =
         examination_add(examination, "ptrace", "reading the sandbox's memory",
-                        "the doorman (not part of this version): the arguments of a call", WEIGHT_OPTIONAL);
+                        "the doorman " NOT_IN_THIS_VERSION ": the arguments of a call", WEIGHT_OPTIONAL);
 
     if (scope == SETTING_ABSENT) {
         finding->detail = "Yama is not in force";

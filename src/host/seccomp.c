@@ -130,7 +130,7 @@ static void examine_notifications(struct arena *arena, struct examination *exami
     struct text lacking = text_in(arena);
     struct finding *finding =
         examination_add(examination, "seccomp-notify", "call notifications",
-                        "the doorman (not part of this version): late names, unix sockets by path", WEIGHT_OPTIONAL);
+                        "the doorman " NOT_IN_THIS_VERSION ": late names, unix sockets by path", WEIGHT_OPTIONAL);
 
     if ((report->found & FOUND_NOTIFY) == 0 && report->step == STEP_LISTEN && report->errnum == EBUSY) {
         finding->status = FINDING_MISSING;

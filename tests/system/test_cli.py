@@ -30,11 +30,44 @@ def test_every_command_has_help_that_fits_a_terminal(person, command):
     assert person.cloche("help", command).stdout == answer.stdout
 
 
-def test_no_command_is_refused_with_a_pointer_to_help(person):
+def test_no_command_is_refused_with_the_usage(person):
     answer = person.cloche()
     assert answer.returncode == 125
     assert answer.stdout == ""
-    assert answer.stderr == "cloche: no command given; see cloche --help\n"
+    assert answer.stderr == person.cloche("--help").stdout == person.cloche("help").stdout
+
+
+def test_help_marks_every_option_that_a_run_refuses(person):
+    text = person.cloche("run", "--help").stdout
+    for option, value in (("allow-domain", "example.com"), ("allow-unix", "/run/x"), ("host-port", "1"), ("publish", "1"),
+                          ("ask", None)):
+        words = [f"--{option}"] + ([value] if value else [])
+        assert person.cloche("run", *words, "true").returncode == 125
+        assert "(refused for now" in text.split(f"--{option}")[1].split("\n  --")[0], option
+    assert "(refused for now" not in text.split("--device")[1].split("\n")[0]
+
+
+def test_presets_that_a_run_refuses_are_marked(person):
+    marked = {line.split()[0]: line.endswith(" (refused for now)") for line in person.cloche("presets").stdout.splitlines()}
+    assert marked == {name: person.cloche("run", "-p", name, "true").returncode == 125 for name in marked}
+    assert True in marked.values() and False in marked.values()
+    answer = person.cloche("init", "-p", "open")
+    assert answer.returncode == 0 and "preset:open are refused for now" in answer.stderr
+
+
+def test_command_that_is_on_the_system_but_hidden_is_told_from_one_that_is_nowhere(person):
+    tool = person.file(person.home / "hidden/tool", "#!/bin/sh\necho ran\n")
+    tool.chmod(0o755)
+    environment = {"PATH": f"/usr/bin:/bin:{tool.parent}"}
+    options = ["--deny-read", str(tool.parent)]
+    answer = person.cloche("run", *options, "tool", environment=environment)
+    assert answer.returncode == 127
+    assert f"{tool} is on this system, but hidden from the run: --allow-read {tool}" in answer.stderr
+    assert person.cloche("run", *options, "--allow-read", tool, "tool", environment=environment).stdout == "ran\n"
+    answer = person.cloche("run", "no-such-tool", environment=environment)
+    assert answer.returncode == 127 and "hidden" not in answer.stderr
+    answer = person.cloche("run", "-c", "exit 127", environment=environment)
+    assert answer.returncode == 127 and answer.stderr == ""
 
 
 @pytest.mark.parametrize(

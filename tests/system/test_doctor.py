@@ -172,6 +172,10 @@ def test_plain_report_says_for_each_subject_what_and_whether(binary):
     done = run_as("self", [binary, "doctor"])
     assert done.returncode == STATUS_OF_VERDICT[report["verdict"]]
     lines = done.stdout.splitlines()
+    assert lines[0].startswith("No run is possible here" if report["verdict"] == "impossible" else "Runs here work, with ")
+    assert all(each["what"] in lines[0] for each in report["notEnforced"])
+    assert lines[1] == ""
+    lines = lines[2:]
     column = lines[0].index("STATUS")
     for item in report["findings"]:
         line = next(line for line in lines if line.startswith(item["title"] + " "))
