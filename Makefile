@@ -64,9 +64,16 @@ bench-peers: setup-build build
 	@bench/run --peers
 
 install: all
+	@for place in '$(BIN)' '$(SHARE)'; do \
+	    while [ ! -e "$$place" ]; do place=$$(dirname "$$place"); done; \
+	    [ -d "$$place" ] && [ -w "$$place" ] || { echo "cannot install below $(DESTDIR)$(PREFIX): $$place cannot be" \
+	        "written; as root, or for yourself alone: make install PREFIX=$$HOME/.local" >&2; exit 1; }; \
+	done
 	@meson configure $(BUILD) --prefix '$(PREFIX)'
 	@ninja --quiet -C $(BUILD) cloche >/dev/null
-	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --no-rebuild --quiet
+	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --no-rebuild --quiet >$(BUILD)/install.log 2>&1 || \
+	    { echo "cannot install below $(DESTDIR)$(PREFIX): $$(grep 'Error: ' $(BUILD)/install.log | tail -n 1)" >&2; exit 1; }
+	@echo "installed $(BIN)/cloche, srt beside it; manual pages, completions and the schema in $(SHARE)"
 
 uninstall:
 	rm -f '$(BIN)/cloche' '$(BIN)/srt' '$(BIN)/codex-linux-sandbox'
