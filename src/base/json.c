@@ -65,13 +65,11 @@ static struct token next_token(char *text, size_t len, size_t *at)
             if (text[i] == '\\' && i + 1 < len)
                 i++;
         i += i < len;
-    } else if (strchr("{}[]:,", text[i])) {
+    } else if (text[i] == '\0' || strchr("{}[]:,", text[i])) {
         i++;
     } else {
         i += strcspn(text + i, " \t\r\n{}[]:,\"");
     }
-    /* A NUL is an ordinary byte to nobody here; it must not stop the search either. */
-    i += i == start;
     *at = i;
     return (struct token){text + start, i - start};
 }
