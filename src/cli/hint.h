@@ -13,8 +13,8 @@ struct hint {
 };
 
 /* Every hint was tried: the policy is loaded again with it and the same question
- * asked. For a path that does not exist, as if it did. False when nothing that this version carries out would
- * allow it. */
+ * asked; of a path that does not exist, as if it did. False when nothing that
+ * this version carries out would allow it. */
 bool hint_find(const struct session_request *request, const struct session *session, const struct answer *denied,
                struct hint *hint);
 

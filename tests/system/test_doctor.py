@@ -9,6 +9,7 @@ import ctypes
 import json
 import os
 import pathlib
+import re
 import shutil
 import struct
 import subprocess
@@ -185,6 +186,11 @@ def test_plain_report_says_for_each_subject_what_and_whether(binary):
         assert (f"    {name} = {value}" in lines) == (value is not None)
     for token in report["allowDegraded"]:
         assert f"--allow-degraded {token}" in done.stdout
+    for item in report["findings"]:
+        advice = [line for line in lines if re.fullmatch(f"How to get (the rest of )?{re.escape(item['title'])}:", line)]
+        wanted = item["remedy"] and "not part of this version" not in item["neededFor"]
+        assert len(advice) == (1 if wanted else 0), item["title"]
+        assert all(("the rest of" in line) == (item["status"] == "limited") for line in advice)
 
 
 def test_report_that_cannot_be_written_is_no_verdict(binary):
