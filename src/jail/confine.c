@@ -185,6 +185,22 @@ static bool grant_private_directory(const struct confinement *confinement, struc
     return carry_out(confinement, &reading, err) && carry_out(confinement, &writing, err);
 }
 
+static bool fill_ruleset(struct confinement *confinement, struct error *err)
+{
+    const struct plan *plan = confinement->plan;
+
+    if (!find_withheld(confinement, err))
+        return false;
+    for (size_t i = 0; i < plan->grant_count; i++) {
+        if (!carry_out(confinement, &plan->grants[i], err))
+            return false;
+    }
+    if (plan->private_directory && !grant_private_directory(confinement, err))
+        return false;
+    ruleset_allow_standard_descriptors(&confinement->ruleset);
+    return true;
+}
+
 bool confine_files(const struct plan *plan, struct error *err)
 {
     struct confinement confinement = {.plan = plan};
@@ -192,17 +208,9 @@ bool confine_files(const struct plan *plan, struct error *err)
 
     if (!ruleset_make(&attributes, &confinement.ruleset, err))
         return false;
-    FD_CLEANUP int fd = confinement.ruleset.fd;
-    if (!find_withheld(&confinement, err))
-        return false;
-    for (size_t i = 0; i < plan->grant_count; i++) {
-        if (!carry_out(&confinement, &plan->grants[i], err))
-            return false;
-    }
-    if (plan->private_directory && !grant_private_directory(&confinement, err))
-        return false;
-    ruleset_allow_standard_descriptors(&confinement.ruleset);
-    return ruleset_take_on(&confinement.ruleset, err);
+    bool taken_on = fill_ruleset(&confinement, err) && ruleset_take_on(&confinement.ruleset, err);
+    fd_close(&confinement.ruleset.fd);
+    return taken_on;
 }
 
 bool confine_signals(pid_t supervisor, bool *scoped, struct error *err)
@@ -219,9 +227,10 @@ bool confine_signals(pid_t supervisor, bool *scoped, struct error *err)
         return true;
     if (!ruleset_make(&attributes, &ruleset, err))
         return false;
-    FD_CLEANUP int fd = ruleset.fd;
     ruleset_allow(&ruleset, root, LANDLOCK_ACCESS_FS_REFER);
-    if (!ruleset_take_on(&ruleset, err))
+    bool taken_on = ruleset_take_on(&ruleset, err);
+    fd_close(&ruleset.fd);
+    if (!taken_on)
         return false;
     /* Signals to everybody rest on this: it is tried, not believed. */
     if (kill(supervisor, 0) == 0 || errno != EPERM)

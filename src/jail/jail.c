@@ -87,8 +87,8 @@ static enum jail_end conclude(const struct plan *plan, bool reported, bool timed
         if (out_of_memory)
             return JAIL_ENDED; /* that was said */
         if (timed_out)
-            log_error("killed after %llu seconds, the limit (limits.wallSeconds, --timeout)",
-                      (unsigned long long)plan->wall_seconds);
+            log_error("killed after %llu second%s, the limit (limits.wallSeconds, --timeout)",
+                      (unsigned long long)plan->wall_seconds, plan->wall_seconds == 1 ? "" : "s");
         else
             log_error("the sandbox was killed from outside, and the command with it");
         return JAIL_ENDED;

@@ -77,7 +77,6 @@ bool landlock_apply(const struct plan *plan, struct error *err)
     struct ruleset ruleset;
     if (!ruleset_make(&attributes, &ruleset, err))
         return false;
-    FD_CLEANUP int fd = ruleset.fd;
 
     if (ruleset.handled) {
         for (size_t i = 0; i < plan->landlock_count; i++)
@@ -85,5 +84,7 @@ bool landlock_apply(const struct plan *plan, struct error *err)
                        plan->landlock[i].write ? READ_RIGHTS | CHANGE_RIGHTS : READ_RIGHTS);
         ruleset_allow_standard_descriptors(&ruleset);
     }
-    return ruleset_take_on(&ruleset, err);
+    bool taken_on = ruleset_take_on(&ruleset, err);
+    fd_close(&ruleset.fd);
+    return taken_on;
 }

@@ -64,6 +64,12 @@ static bool is_gone(pid_t group)
     return group > 1 && kill(-group, 0) < 0 && errno == ESRCH;
 }
 
+static bool is_same(const struct termios *a, const struct termios *b)
+{
+    return a->c_iflag == b->c_iflag && a->c_oflag == b->c_oflag && a->c_cflag == b->c_cflag &&
+           a->c_lflag == b->c_lflag && memcmp(a->c_cc, b->c_cc, sizeof a->c_cc) == 0;
+}
+
 static void restore(const struct terminal *terminal, bool killed)
 {
     struct termios now;
@@ -74,7 +80,7 @@ static void restore(const struct terminal *terminal, bool killed)
     if (!terminal->exclusive && is_exclusive(terminal->fd))
         ioctl(terminal->fd, TIOCNXCL);
     /* A command that ended in peace may have meant it (stty). */
-    if (killed && tcgetattr(terminal->fd, &now) == 0 && memcmp(&now, &terminal->settings, sizeof now) != 0)
+    if (killed && tcgetattr(terminal->fd, &now) == 0 && !is_same(&now, &terminal->settings))
         tcsetattr(terminal->fd, TCSANOW, &terminal->settings);
 }
 

@@ -170,13 +170,14 @@ static void say_what_is_left_out(const struct session *session)
 void session_say(const struct session *session, const struct error *err)
 {
     if (session->passed_over) {
-        const char *shown = escaped(session->arena, slice_of(session->passed_over));
-        log_warning("%s is not trusted and was passed over; read it, then: cloche trust %s", shown, shown);
+        log_warning("%s is not trusted and was passed over; read it, then: cloche trust %s",
+                    escaped(session->arena, slice_of(session->passed_over)),
+                    shell_word(session->arena, session->passed_over));
     }
     if (session->above)
         log_warning("%s is not used from here; to run in its project: -C %s",
                     escaped(session->arena, slice_of(session->above)),
-                    escaped(session->arena, path_parent(slice_of(session->above))));
+                    shell_word(session->arena, arena_slice(session->arena, path_parent(slice_of(session->above))).ptr));
     if (session->problems.errors == 0)
         say_what_is_left_out(session);
     for (size_t i = 0; i < session->problems.count; i++) {
