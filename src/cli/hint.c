@@ -194,7 +194,7 @@ static const struct path_rule *left_out_for(const struct trial *trial)
 static bool suggest_for_absent(const struct trial *trial, const char *lines, struct hint *hint)
 {
     struct pretence pretence = {trial->tree, trial->denied->real};
-    struct tree pretended = {pretend_look, pretend_list, pretend_read, &pretence};
+    struct tree pretended = {.look = pretend_look, .list = pretend_list, .read = pretend_read, .context = &pretence};
     struct trial later = *trial;
     struct candidate option = option_for(trial);
     const struct path_rule *left_out = left_out_for(trial);

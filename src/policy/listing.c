@@ -1,5 +1,6 @@
 /* A name that is not in the list must not be there: a secret taken for absent
- * would stay visible. So a list is used only where that is certain:
+ * would stay visible. (What is in it is pinned and checked again by the jail.) So a list is used only where that is
+ * certain:
  *
  *   - on file systems that show every entry they have (others mount on first use
  *     or have hidden directories of snapshots);
@@ -85,7 +86,7 @@ static bool case_counts(int directory, const struct listing *listing, const char
             continue;
         memcpy(other, entry->d_name, length + 1);
         other[letter] ^= 'a' ^ 'A';
-        if (!listing_has(listing, (struct slice){other, length}))
+        if (listing_find(listing, (struct slice){other, length}) == NODE_ABSENT)
             return is_absent(directory, other);
     }
     return false;
@@ -105,6 +106,23 @@ static size_t read_entries(int directory, char *buffer)
     return size > 0 && getdents64(directory, rest, sizeof rest) == 0 ? (size_t)size : 0;
 }
 
+/* Never NODE_ABSENT, so it can stand for itself in the map. */
+static enum node kind_of(unsigned char type)
+{
+    switch (type) {
+    case DT_DIR:
+        return NODE_DIRECTORY;
+    case DT_REG:
+    case DT_SOCK:
+    case DT_FIFO:
+    case DT_CHR:
+    case DT_BLK:
+        return NODE_FILE;
+    default:
+        return NODE_UNKNOWN;
+    }
+}
+
 static struct listing *index_names(struct arena *arena, const char *entries, size_t size)
 {
     struct listing *listing = ARENA_NEW(arena, struct listing);
@@ -113,7 +131,8 @@ static struct listing *index_names(struct arena *arena, const char *entries, siz
     map_reserve(&listing->names, size / AVERAGE_ENTRY);
     for (size_t at = 0; at < size;) {
         const struct dirent64 *entry = (const struct dirent64 *)(const void *)(entries + at);
-        *map_at(&listing->names, arena_slice(arena, slice_of(entry->d_name))) = listing;
+        *map_at(&listing->names, arena_slice(arena, slice_of(entry->d_name))) =
+            (void *)(uintptr_t)kind_of(entry->d_type);
         at += entry->d_reclen;
     }
     return listing;
@@ -138,7 +157,7 @@ struct listing *listing_read(struct arena *arena, const char *path)
     return listing;
 }
 
-bool listing_has(const struct listing *listing, struct slice name)
+enum node listing_find(const struct listing *listing, struct slice name)
 {
-    return map_get(&listing->names, name) != NULL;
+    return (enum node)(uintptr_t)map_get(&listing->names, name);
 }

@@ -1,10 +1,11 @@
-/* The names in a directory of the host, so that hundreds of rules about things
- * that are not there cost one look at it. */
+/* The names in a directory of the host, so that hundreds of rules about it
+ * cost one look. */
 #ifndef CLOCHE_POLICY_LISTING_H
 #define CLOCHE_POLICY_LISTING_H
 
 #include "base/arena.h"
 #include "base/slice.h"
+#include "policy/tree.h"
 
 struct listing;
 
@@ -12,7 +13,8 @@ struct listing;
  * to be looked up. */
 struct listing *listing_read(struct arena *arena, const char *path);
 
-/* False: nothing of this name is in the directory. */
-bool listing_has(const struct listing *listing, struct slice name);
+/* What is in the directory under this name. NODE_UNKNOWN: something that has to be
+ * looked at (a link, or the file system does not say). */
+enum node listing_find(const struct listing *listing, struct slice name);
 
 #endif

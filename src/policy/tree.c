@@ -169,13 +169,15 @@ static struct directory *directory_of(struct host_tree *host, struct slice path)
     return host->last;
 }
 
-static bool is_known_absent(struct host_tree *host, struct slice path)
+/* What the list of its directory says of a path; NODE_UNKNOWN where it has to be
+ * looked at itself. */
+static enum node find_in_listing(struct host_tree *host, struct slice path)
 {
     struct directory *directory = directory_of(host, path);
 
     if (++directory->looks == LOOKS_BEFORE_LISTING)
         directory->listing = listing_read(host->arena, arena_slice(host->arena, path_parent(path)).ptr);
-    return directory->listing && !listing_has(directory->listing, path_name(path));
+    return directory->listing ? listing_find(directory->listing, path_name(path)) : NODE_UNKNOWN;
 }
 
 /* Directories and links are remembered, because paths go through them again and
@@ -196,7 +198,8 @@ static enum node host_look(void *context, struct slice path, struct arena *arena
         if (path.len < sizeof host->buffer && !memchr(path.ptr, '\0', path.len)) {
             memcpy(host->buffer, path.ptr, path.len);
             host->buffer[path.len] = '\0';
-            if (!is_known_absent(host, path))
+            node = find_in_listing(host, path);
+            if (node == NODE_UNKNOWN)
                 node = look_at_host(host->buffer, host->arena, &found);
         }
         if (node == NODE_ABSENT && path.len < sizeof host->buffer)
@@ -209,6 +212,16 @@ static enum node host_look(void *context, struct slice path, struct arena *arena
     }
     *target = look->target;
     return look->node;
+}
+
+/* Only paths without links are ever looked at, so what is remembered as a directory
+ * is one under that very name. */
+static bool host_is_known_directory(void *context, struct slice path)
+{
+    struct host_tree *host = context;
+    const struct look *look = map_get(&host->looks, path);
+
+    return look && look->node == NODE_DIRECTORY;
 }
 
 static bool host_read(void *context, struct slice path, size_t limit, struct arena *arena, struct slice *content)
@@ -243,6 +256,10 @@ struct tree *tree_of_host(struct arena *arena)
     host->arena = arena;
     host->looks = map_in(arena);
     host->directories = map_in(arena);
-    host->tree = (struct tree){.look = host_look, .list = host_list, .read = host_read, .context = host};
+    host->tree = (struct tree){.look = host_look,
+                               .is_known_directory = host_is_known_directory,
+                               .list = host_list,
+                               .read = host_read,
+                               .context = host};
     return &host->tree;
 }

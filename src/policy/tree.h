@@ -20,6 +20,9 @@ struct tree {
     /* What is at `path` (its last component not followed; the ones before are
      * known to be directories). For a link, `*target` is its text. */
     enum node (*look)(void *context, struct slice path, struct arena *arena, struct slice *target);
+    /* Has this path, which has no "." or ".." in it, been seen to be a directory
+     * reached without links? May be NULL: then nothing is known. */
+    bool (*is_known_directory)(void *context, struct slice path);
     /* Calls `found` for each name in a directory, in any order. Only ever asked
      * for the project's top and $HOME. False if it cannot be read. */
     bool (*list)(void *context, struct slice path, void (*found)(void *argument, struct slice name), void *argument);
