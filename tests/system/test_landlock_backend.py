@@ -467,7 +467,7 @@ def test_everything_is_gone_when_the_time_is_up(person):
     mark = f"cloche-time-{os.getpid()}"
     begin = time.monotonic()
     done = run(person, "--timeout", "1", "-c", daemons(mark) + "; sleep 300")
-    assert done.returncode == 137 and "killed after 1 seconds" in done.stderr
+    assert done.returncode == 137 and "killed after 1 second" in done.stderr
     assert time.monotonic() - begin < 10 and processes_marked(mark) == []
 
 

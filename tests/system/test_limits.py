@@ -343,7 +343,7 @@ def test_time_over_the_limit_ends_the_run_and_is_named(person):
     answer = person.cloche("run", "--timeout", "1", "sleep", "30")
     assert 0.9 < time.monotonic() - start < 5
     assert answer.returncode == 128 + signal.SIGKILL
-    assert said(answer) == ["cloche: killed after 1 seconds, the limit (limits.wallSeconds, --timeout)"]
+    assert said(answer) == ["cloche: killed after 1 second, the limit (limits.wallSeconds, --timeout)"]
 
 
 # All of it
