@@ -143,7 +143,8 @@ struct listing *listing_read(struct arena *arena, const char *path)
     FD_CLEANUP int directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct listing *listing = NULL;
 
-    if (directory < 0 || !shows_every_entry(directory))
+    /* Asked before, so as not to read in vain, and again after reading. */
+    if (directory < 0 || !is_at_rest(directory) || !shows_every_entry(directory))
         return NULL;
     char *buffer = malloc(BUFFER_SIZE);
     size_t size = buffer ? read_entries(directory, buffer) : 0;
