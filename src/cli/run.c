@@ -105,8 +105,11 @@ static enum jail_end attempt(struct arena *arena, const struct options *options,
     if (!again && session.plan.network == NETWORK_HOST)
         log_warning("the command uses the host's network, unfiltered (%s)",
                     origin_text(arena, &session.policy.network.mode_origin));
-    if (session.plan.weaker)
-        log_warning("%s%s", again ? BACKEND_FELL_BACK : "this run is held by Landlock alone: ", session.plan.weaker);
+    /* A fall-back that nobody asked for is said whatever -q says. */
+    if (session.plan.weaker && again)
+        log_error("%s%s", BACKEND_FELL_BACK, session.plan.weaker);
+    else if (session.plan.weaker)
+        log_warning("this run is held by Landlock alone: %s", session.plan.weaker);
     err->text[0] = '\0';
     enum jail_end end = jail_run(&session.plan, options->request.command, status, err);
     if (end == JAIL_ENDED && *status == STATUS_NOT_FOUND)

@@ -3,7 +3,10 @@
  *
  * What the command left in it may be hostile: links are never followed, modes
  * that keep us out are changed, and the walk keeps one descriptor open however
- * deep the tree is (it goes back up by ".."). */
+ * deep the tree is. It goes back up by "..", which a neighbour that may write
+ * here can make lead elsewhere by moving a directory: every directory that was
+ * entered is remembered, and the walk ends where the way up is not the way it
+ * came. */
 #include "jail/private_directory.h"
 
 #include "base/fd.h"
@@ -11,6 +14,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -67,36 +72,81 @@ static bool empty(int directory, char name[256], bool *progress)
     return !full;
 }
 
-static int enter(int directory, const char *name)
+/* Where the walk came from. */
+struct level {
+    dev_t device;
+    ino_t inode;
+};
+
+struct way {
+    struct level *levels;
+    size_t depth;
+    size_t capacity;
+};
+
+static bool remember(struct way *way, const struct stat *status)
+{
+    if (way->depth == way->capacity) {
+        size_t capacity = way->capacity ? way->capacity * 2 : 64;
+        struct level *levels = reallocarray(way->levels, capacity, sizeof *levels);
+        if (!levels)
+            return false;
+        way->levels = levels;
+        way->capacity = capacity;
+    }
+    way->levels[way->depth++] = (struct level){status->st_dev, status->st_ino};
+    return true;
+}
+
+/* By descriptor: what the name means may have changed since it was opened. */
+static bool open_up(int entered)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", entered);
+    return chmod(path, 0700) == 0;
+}
+
+static int enter(int directory, const char *name, struct way *way)
 {
     struct stat status;
     int entered = openat(directory, name, O_PATH | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC);
 
     if (entered < 0 || fstat(entered, &status) < 0 || status.st_uid != geteuid() ||
-        ((status.st_mode & 0700) != 0700 && fchmodat(directory, name, 0700, 0) < 0)) {
+        ((status.st_mode & 0700) != 0700 && !open_up(entered)) || !remember(way, &status))
         fd_close(&entered);
-        return -1;
-    }
     return entered;
+}
+
+static int leave(int directory, struct way *way)
+{
+    struct stat status;
+    int above = openat(directory, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const struct level *expected = &way->levels[--way->depth - 1];
+
+    if (above >= 0 &&
+        (fstat(above, &status) < 0 || status.st_dev != expected->device || status.st_ino != expected->inode))
+        fd_close(&above);
+    return above;
 }
 
 void private_directory_remove(const char *path)
 {
-    FD_CLEANUP int at = enter(AT_FDCWD, path);
+    struct way way = {0};
+    FD_CLEANUP int at = enter(AT_FDCWD, path, &way);
     char name[256];
-    size_t depth = 0;
     unsigned fruitless = 0; /* directories left as they were since something was removed */
 
     while (at >= 0 && fruitless < 2) {
         bool progress = false;
         bool done = empty(at, name, &progress);
-        if (done && depth == 0)
+        if (done && way.depth == 1)
             break;
         fruitless = progress ? 0 : fruitless + done;
-        int next = done ? openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC) : enter(at, name);
-        depth = done ? depth - 1 : depth + 1;
+        int next = done ? leave(at, &way) : enter(at, name, &way);
         fd_close(&at);
         at = next;
     }
+    free(way.levels);
     rmdir(path);
 }

@@ -114,6 +114,25 @@ static void judge_absent(struct plan *plan, const struct tree *tree, const struc
     }
 }
 
+/* A link on the way to cloche's own policy is a name like any other to whoever can
+ * write where it stands: it would be replaced, not its target. */
+static bool refuse_replaceable(struct plan *plan, const struct path_rule *rule)
+{
+    for (size_t i = 0; rule->vital && i < rule->link_count; i++) {
+        struct slice holder = path_parent(rule->links[i].at);
+        struct effect effect = plan_effect_at(plan->policy, holder);
+        if (effect.access != ACCESS_WRITE || effect.backing != BACKING_HOST)
+            continue;
+        plan_refuse(plan, rule->origin, "late-names",
+                    arena_printf(plan->arena,
+                                 "%s is reached through the link %s, which the command could replace: the next run "
+                                 "would obey what it wrote. Put a file in its place, or let the command write less",
+                                 escaped(plan->arena, rule->text), escaped(plan->arena, rule->links[i].at)));
+        return true;
+    }
+    return false;
+}
+
 static unsigned locks_of(const struct plan *plan, const struct path_rule *rule)
 {
     if (plan->backend == BACKEND_LANDLOCK)
@@ -132,6 +151,8 @@ void plan_holds(struct plan *plan, const struct tree *tree)
     for (size_t i = 0; i < policy->paths.count; i++) {
         const struct path_rule *rule = &policy->paths.items[i];
         if (rule->list == LIST_BUILT_IN)
+            continue;
+        if (refuse_replaceable(plan, rule))
             continue;
         if (rule->dropped)
             add_hold(plan, rule, 0, rule->dropped_because);

@@ -157,7 +157,11 @@ static void deny_own_files(struct policy *policy)
         config = path_normal(arena, policy->around.home, SLICE(".config"));
     deny_writing(policy, "cloche's own state", path_normal(arena, state, SLICE("cloche")));
     deny_writing(policy, "cloche's own policy", path_normal(arena, config, SLICE("cloche")));
+    deny_writing(policy, "cloche's own policy", path_normal(arena, config, SLICE("cloche/policy.json")));
     deny_writing(policy, "cloche's own policy", path_normal(arena, policy->around.home, SLICE(".srt-settings.json")));
+    struct slice named = environment_value(policy, "CLOCHE_POLICY");
+    if (named.len && named.ptr[0] == '/')
+        deny_writing(policy, "cloche's own policy", named);
     for (size_t i = 0; i < policy->sources.count; i++)
         deny_writing(policy, "the policy of this run", policy->sources.items[i].text);
 }

@@ -75,6 +75,15 @@ void git_layout_protected(const struct tree *tree, struct arena *arena, struct s
         report(arena, common, found, argument);
 }
 
+static bool is_repository(const struct tree *tree, struct arena *arena, struct slice directory)
+{
+    struct slice target;
+
+    return tree->look(tree->context, path_join(arena, directory, SLICE("HEAD")), arena, &target) == NODE_FILE &&
+           tree->look(tree->context, path_join(arena, directory, SLICE("objects")), arena, &target) == NODE_DIRECTORY &&
+           tree->look(tree->context, path_join(arena, directory, SLICE("refs")), arena, &target) == NODE_DIRECTORY;
+}
+
 bool git_layout_worktree(const struct tree *tree, struct arena *arena, struct slice project, struct slice *common,
                          struct slice *directory)
 {
@@ -90,7 +99,7 @@ bool git_layout_worktree(const struct tree *tree, struct arena *arena, struct sl
      * that names this worktree. And outside of it, or else the project vouches
      * for itself. */
     if (!slice_equal(path_parent(*directory), path_join(arena, *common, SLICE("worktrees"))) ||
-        path_covers(project, *directory) || path_covers(*common, project))
+        path_covers(project, *directory) || path_covers(*common, project) || !is_repository(tree, arena, *common))
         return false;
     if (!tree->read(tree->context, path_join(arena, *directory, SLICE("gitdir")), POINTER_LENGTH_MAX, arena, &back))
         return false;

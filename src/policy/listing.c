@@ -72,6 +72,14 @@ static bool can_be_searched(int directory)
     return fstatat(directory, ".", &status, 0) == 0;
 }
 
+static bool is_ascii(const char *name)
+{
+    for (; *name; name++)
+        if ((unsigned char)*name >= 0x80)
+            return false;
+    return true;
+}
+
 /* Looks for the first name that has a letter under another spelling. */
 static bool case_counts(int directory, const struct listing *listing, const char *entries, size_t size)
 {
@@ -82,7 +90,8 @@ static bool case_counts(int directory, const struct listing *listing, const char
         size_t letter = strcspn(entry->d_name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
 
         at += entry->d_reclen;
-        if (letter == length)
+        /* A name that is not text is compared byte by byte even where case does not count. */
+        if (letter == length || !is_ascii(entry->d_name))
             continue;
         memcpy(other, entry->d_name, length + 1);
         other[letter] ^= 'a' ^ 'A';

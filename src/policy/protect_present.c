@@ -11,8 +11,6 @@
 
 #include "base/path.h"
 
-enum { ENTRIES_MAX = 4096 };
-
 struct search {
     const struct policy *policy;
     const struct tree *tree;
@@ -24,7 +22,6 @@ struct search {
     struct slice directory;
     struct slice component;
     struct slice rest;
-    size_t entries;
 
     struct slice first; /* the last first component that was looked at */
     bool first_is_there;
@@ -34,9 +31,14 @@ static void report_if_present(struct search *search, struct slice path)
 {
     struct tree_place place;
 
-    if (tree_follow(search->tree, search->policy->arena, path, &place, NULL) &&
-        (place.node == NODE_FILE || place.node == NODE_DIRECTORY))
+    if (!tree_follow(search->tree, search->policy->arena, path, &place, NULL))
+        return;
+    if (place.node == NODE_FILE || place.node == NODE_DIRECTORY)
         search->found(search->argument, place.path);
+    /* A directory that was closed (chmod 0 .git in an earlier run) may hold the name:
+     * it is held whole. */
+    if (place.node == NODE_UNKNOWN && place.blocked.len > 1)
+        search->found(search->argument, place.blocked);
 }
 
 /* Most names are not there, and many begin alike: their first component is looked
@@ -84,7 +86,7 @@ static void judge_entry(void *argument, struct slice name)
 {
     struct search *search = argument;
     struct arena *arena = search->policy->arena;
-    if (search->entries++ >= ENTRIES_MAX || !name_matches(lowered(arena, search->component), lowered(arena, name)))
+    if (!name_matches(lowered(arena, search->component), lowered(arena, name)))
         return;
     report_below(search, path_join(arena, search->directory, name), search->rest);
 }
@@ -98,8 +100,8 @@ static void list(struct search *search, void (*judge)(void *argument, struct sli
     if (!tree_follow(search->tree, search->policy->arena, search->directory, &place, NULL) ||
         place.node != NODE_DIRECTORY || place.link_count)
         return;
-    search->entries = 0;
-    search->tree->list(search->tree->context, place.path, judge, search);
+    if (!search->tree->list(search->tree->context, place.path, judge, search) && place.path.len > search->root.len)
+        search->found(search->argument, place.path); /* what cannot be listed is held whole */
 }
 
 /* Cuts `name` at its first component with a wildcard and lists there. */
@@ -125,7 +127,7 @@ static void judge_other_case(void *argument, struct slice entry)
     struct search *search = argument;
     struct arena *arena = search->policy->arena;
 
-    if (search->entries++ >= ENTRIES_MAX || !entry.len || entry.ptr[0] != '.')
+    if (!entry.len || entry.ptr[0] != '.')
         return;
     for (size_t i = 0; protected_names[i]; i++) {
         struct slice rest = slice_of(protected_names[i]);

@@ -342,8 +342,25 @@ static void add_protected(struct policy *policy, const struct tree *tree)
 /* git in a linked worktree writes objects and branches into its repository, which
  * lies elsewhere. Where the project itself may be written, so may that; hooks,
  * config and pointers in it stay protected. */
+static void grant_below(struct policy *policy, enum path_list list, struct slice directory, const char *const *names)
+{
+    for (size_t i = 0; names[i]; i++) {
+        struct slice path = path_join(policy->arena, directory, slice_of(names[i]));
+        policy_add_path(policy, (struct path_rule){.list = list,
+                                                   .text = path,
+                                                   .pattern = {.text = path, .fixed = path, .literal = true},
+                                                   .derived = true,
+                                                   .origin = {"built-in", "the repository of this git worktree"}});
+    }
+}
+
 static void add_worktree_grant(struct policy *policy, const struct tree *tree)
 {
+    /* Not the directory as a whole: whoever forges a repository around somebody
+     * else's files must not have them opened. */
+    static const char *const read[] = {"HEAD",    "config", "config.worktree", "packed-refs", "info",
+                                       "shallow", "hooks",  "description",     "modules",     NULL};
+    static const char *const written[] = {"objects", "refs", "logs", NULL};
     struct slice common;
     struct slice directory;
     bool project_is_writable = false;
@@ -352,6 +369,7 @@ static void add_worktree_grant(struct policy *policy, const struct tree *tree)
         !git_layout_worktree(tree, policy->arena, policy->around.project, &common, &directory) ||
         path_covers(common, policy->around.home))
         return;
+    const char *own = arena_slice(policy->arena, path_name(directory)).ptr;
     for (size_t i = 0; i < policy->paths.count; i++) {
         const struct path_rule *rule = &policy->paths.items[i];
         if (!is_host_root(rule))
@@ -362,12 +380,11 @@ static void add_worktree_grant(struct policy *policy, const struct tree *tree)
             return;
         project_is_writable = project_is_writable || slice_equal(rule->real, policy->around.project);
     }
-    if (project_is_writable)
-        policy_add_path(policy, (struct path_rule){.list = LIST_ALLOW_WRITE,
-                                                   .text = common,
-                                                   .pattern = {.text = common, .fixed = common, .literal = true},
-                                                   .derived = true,
-                                                   .origin = {"built-in", "the repository of this git worktree"}});
+    if (!project_is_writable)
+        return;
+    grant_below(policy, LIST_ALLOW_READ, common, read);
+    grant_below(policy, LIST_ALLOW_WRITE, common, written);
+    grant_below(policy, LIST_ALLOW_WRITE, path_parent(directory), (const char *const[]){own, NULL});
 }
 
 static void index_rule(struct policy *policy, struct path_rule *rule)

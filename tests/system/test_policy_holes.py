@@ -55,6 +55,51 @@ def test_git_works_in_a_linked_worktree_and_cannot_make_git_run_anything(worktre
     assert not (person.repository / ".git" / "hooks" / "post-checkout").exists()
 
 
+def test_forged_repository_opens_nothing_of_another_project(person):
+    secret = person.file(person.home / "A" / ".env", "the secret\n")
+    for name in ("HEAD", "objects/x", "refs/x"):
+        person.file(person.home / "A" / name)
+    person.file(person.home / "A" / "worktrees" / "x" / "commondir", "../..\n")
+    person.file(person.home / "A" / "worktrees" / "x" / "gitdir", f"{person.project}/.git\n")
+    person.file(".git", f"gitdir: {person.home}/A/worktrees/x\n")
+    answer = person.cloche("run", "sh", "-c", f"cat {secret}; echo x >{secret.parent}/new; echo x >made")
+    assert "the secret" not in answer.stdout
+    assert not (secret.parent / "new").exists()
+    assert (person.project / "made").exists()
+
+
+def test_directory_closed_by_an_earlier_run_is_held_by_the_next(person):
+    if person.uid == 0:
+        pytest.skip("nothing is closed to root")
+    config = person.file(".git/config", "as it was\n")
+    person.directory(person.project / ".git" / "hooks")
+    assert person.cloche("run", "chmod", "0", ".git").returncode == 0
+    person.cloche("run", "sh", "-c", "chmod 755 .git; echo evil >>.git/config; echo evil >.git/hooks/pre-commit; mv .git g")
+    (person.project / ".git").chmod(0o755)
+    assert config.read_text() == "as it was\n"
+    assert not (person.project / ".git" / "hooks" / "pre-commit").exists()
+
+
+def test_policy_reached_through_a_link_in_the_project_is_not_trusted_to_stay(person):
+    policy = person.file(person.home / "policies" / "p.json", {"extends": ["preset:dev"]})
+    person.link("pol.json", policy)
+    environment = {"CLOCHE_POLICY": str(person.project / "pol.json")}
+    answer = person.cloche("run", "rm", "pol.json", environment=environment)
+    assert answer.returncode == 125 and "which the command could replace" in answer.stderr
+    assert (person.project / "pol.json").is_symlink()
+    # Named directly, it is not in reach.
+    assert person.cloche("run", "true", environment={"CLOCHE_POLICY": str(policy)}).returncode == 0
+
+
+def test_policy_that_another_run_obeys_is_not_written(person):
+    policy = person.file("other.json", {"extends": ["preset:dev"]})
+    before = policy.read_text()
+    environment = {"CLOCHE_POLICY": str(policy)}
+    person.cloche("run", "-p", "dev", "sh", "-c", "echo '{}' >other.json; rm other.json; echo x >made", environment=environment)
+    assert policy.read_text() == before
+    assert (person.project / "made").exists()
+
+
 def test_policy_of_the_next_run_cannot_be_made(person):
     person.directory(".config")
     policy = person.file(person.home / "policy.json", {"filesystem": {"allowWrite": ["~/.config", "."]}})

@@ -298,6 +298,8 @@ static void test_worktree_may_write_its_repository_but_not_what_git_runs(void **
     assert_true(world_make(&world,
                            "/home/u/p/.git := gitdir: /home/u/main/.git/worktrees/p\n/home/u/main/.git/config\n"
                            "/home/u/main/.git/worktrees/p/commondir := ../..\n/home/u/main/.git/hooks/\n"
+                           "/home/u/main/.git/HEAD\n/home/u/main/.git/objects/\n/home/u/main/.git/refs/\n"
+                           "/home/u/main/.git/worktrees/q/commondir := ../..\n"
                            "/home/u/main/.git/worktrees/p/gitdir := /home/u/p/.git\n/home/u/main/src/f\n",
                            policy));
     ACCESS("/home/u/main/.git/objects/ab/c", "rw");
@@ -306,6 +308,8 @@ static void test_worktree_may_write_its_repository_but_not_what_git_runs(void **
     ACCESS("/home/u/main/.git/config", "r-");
     ACCESS("/home/u/main/.git/worktrees/p/gitdir", "r-");
     ACCESS("/home/u/main/src/f", "--");
+    ACCESS("/home/u/main/.git/worktrees/q/commondir", "--");
+    ACCESS("/home/u/main/.git/secret", "--");
     world_free(&world);
 
     /* A project that points into itself vouches for itself. */
