@@ -86,7 +86,7 @@ struct way {
 
 static bool remember(struct way *way, const struct stat *status)
 {
-    if (way->depth == way->capacity) {
+    if (!way->levels || way->depth == way->capacity) {
         size_t capacity = way->capacity ? way->capacity * 2 : 64;
         struct level *levels = reallocarray(way->levels, capacity, sizeof *levels);
         if (!levels)
@@ -121,6 +121,9 @@ static int enter(int directory, const char *name, struct way *way)
 static int leave(int directory, struct way *way)
 {
     struct stat status;
+
+    if (!way->levels || way->depth < 2)
+        return -1;
     int above = openat(directory, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
     const struct level *expected = &way->levels[--way->depth - 1];
 
