@@ -22,7 +22,7 @@ const cases = []
 
 function plain() {
   return {
-    network: { allowedDomains: ['github.com', '*.npmjs.org'], deniedDomains: [] },
+    network: { allowedDomains: ['github.com', '*.nodes.org'], deniedDomains: [] },
     filesystem: { denyRead: ['~/.ssh'], allowWrite: ['.'], denyWrite: [] },
   }
 }
@@ -262,7 +262,7 @@ for (const entry of [{ name: 'A' }, { mode: 'deny' }, { name: 'A', mode: 'hide' 
   { name: 'A', mode: 'deny', onExtractNoMatch: 'ignore' }, { name: 'A', mode: 'deny', maskDuplicates: 1 }, { name: 'A', mode: 'deny', maskClaims: [] },
   { name: 'A', mode: 'mask', maskClaims: ['a'] }, { name: 'A', mode: 'mask', maskClaims: [''], decode: 'jwt' }, { name: 'A', mode: 'mask', maskClaims: [], decode: 'jwt' },
   { name: 'A', mode: 'mask' }, { name: 'A', mode: 'mask', injectHosts: [] }, { name: 'A', mode: 'deny', injectHosts: [] }, null, 'A', [],
-  { name: 'A', mode: 'mask', injectHosts: ['github.com', 'GitHub.COM', 'registry.npmjs.org', 'npmjs.org', 'evil.com', '*.npmjs.org', '*.a.npmjs.org', '*.github.com', '*', 'a.b:80', '1.2.3.4', '::1', 'x.evilnpmjs.org'] },
+  { name: 'A', mode: 'mask', injectHosts: ['github.com', 'GitHub.COM', 'registry.nodes.org', 'nodes.org', 'evil.com', '*.nodes.org', '*.a.nodes.org', '*.github.com', '*', 'a.b:80', '1.2.3.4', '::1', 'x.evilnodes.org'] },
   { name: 'A', mode: 'deny', injectHosts: ['evil.com'] }, { name: '', mode: 'mask', injectHosts: ['evil.com'], maskClaims: [] }])
   add(`variable entry ${JSON.stringify(entry)}`, credentials({ envVars: [entry] }))
 for (const entry of [{ path: '~/.netrc', mode: 'mask' }, { path: '~/.aws/', mode: 'mask' }, { path: '~/.aws/', mode: 'deny' }, { path: '', mode: 'mask' }, { path: '/a/*/', mode: 'mask' },
@@ -275,10 +275,10 @@ add('mask without tlsTerminate', at('credentials', { envVars: [mask] }))
 add('mask of a file without tlsTerminate', at('credentials', { files: [{ path: 'a', mode: 'mask' }] }))
 add('mask without tlsTerminate, plain text allowed', at('credentials', { envVars: [mask], allowPlaintextInject: true }))
 add('mask without tlsTerminate, plain text not allowed', at('credentials', { envVars: [mask], allowPlaintextInject: false }))
-add('mask, every allowed host excluded', credentials({ envVars: [mask] }, { excludeDomains: ['github.com', '*.npmjs.org'] }))
+add('mask, every allowed host excluded', credentials({ envVars: [mask] }, { excludeDomains: ['github.com', '*.nodes.org'] }))
 add('mask, some allowed hosts excluded', credentials({ envVars: [mask] }, { excludeDomains: ['github.com'] }))
 add('mask, nothing allowed, all excluded', at('network.allowedDomains', [], credentials({ envVars: [mask] }, { excludeDomains: ['a.b'] })))
-add('mask, excluded host injected', credentials({ envVars: [{ ...mask, injectHosts: ['github.com', 'a.npmjs.org'] }] }, { excludeDomains: ['*.npmjs.org'] }))
+add('mask, excluded host injected', credentials({ envVars: [{ ...mask, injectHosts: ['github.com', 'a.nodes.org'] }] }, { excludeDomains: ['*.nodes.org'] }))
 add('mask, empty list of excluded hosts', credentials({ envVars: [{ ...mask, injectHosts: ['github.com'] }] }, { excludeDomains: [] }))
 add('mask, excluded and not allowed', credentials({ files: [{ path: 'a', mode: 'mask', injectHosts: ['evil.com'] }] }, { excludeDomains: ['evil.com'] }))
 for (const allowed of [['github.com:443'], ['[::1]:443'], ['[127.1]'], ['*.github.com:22'], ['*'], ['a:b:c'], ['[::ffff:1.2.3.4]'], ['1.2.3.4'], ['[::443:80]'], ['[::1.2.3.4]:5']])

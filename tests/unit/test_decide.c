@@ -419,18 +419,18 @@ static void test_hosts(void **state)
 
     assert_true(
         world_make(&world, "",
-                   "{\"extends\":[],\"network\":{\"allowedDomains\":[\"github.com\",\"*.npmjs.org:443\"],"
-                   "\"deniedDomains\":[\"evil.npmjs.org\"],\"deniedDomainReasons\":{\"evil.npmjs.org\":\"no\"}}}"));
+                   "{\"extends\":[],\"network\":{\"allowedDomains\":[\"github.com\",\"*.nodes.org:443\"],"
+                   "\"deniedDomains\":[\"evil.nodes.org\"],\"deniedDomainReasons\":{\"evil.nodes.org\":\"no\"}}}"));
     assert_true(connect_to(&world, "GitHub.com.", 22).allowed);
     assert_false(connect_to(&world, "evilgithub.com", 443).allowed);
     assert_false(connect_to(&world, "api.github.com", 443).allowed);
-    assert_true(connect_to(&world, "registry.npmjs.org", 443).allowed);
-    assert_false(connect_to(&world, "registry.npmjs.org", 80).allowed);
-    assert_false(connect_to(&world, "npmjs.org", 443).allowed);
-    assert_false(connect_to(&world, "evil.npmjs.org", 443).allowed);
-    assert_true(slice_is(connect_to(&world, "evil.npmjs.org", 443).reason, "no"));
-    assert_string_equal(connect_to(&world, "evil.npmjs.org", 443).origin.path, "network.deniedDomains[0]");
-    assert_true(host_parse(SLICE("registry.npmjs.org"), &host, &err));
+    assert_true(connect_to(&world, "registry.nodes.org", 443).allowed);
+    assert_false(connect_to(&world, "registry.nodes.org", 80).allowed);
+    assert_false(connect_to(&world, "nodes.org", 443).allowed);
+    assert_false(connect_to(&world, "evil.nodes.org", 443).allowed);
+    assert_true(slice_is(connect_to(&world, "evil.nodes.org", 443).reason, "no"));
+    assert_string_equal(connect_to(&world, "evil.nodes.org", 443).origin.path, "network.deniedDomains[0]");
+    assert_true(host_parse(SLICE("registry.nodes.org"), &host, &err));
     assert_true(decide_dns(&world.policy, &host).allowed);
     assert_true(host_parse(SLICE("example.com"), &host, &err));
     assert_false(decide_dns(&world.policy, &host).allowed);
