@@ -51,9 +51,9 @@ class Place:
             assert complaints.startswith("cloche: "), complaints
             assert said == "" and not wrote, "refused, but something ran"
             self.refused += 1
-        elif jail.backend == "landlock" and "who: Permission denied" in complaints:
-            # Rules were given to what had the name then, and speak of inodes: this one got none.
-            assert said == f"{self.inode}\n" and not wrote, said
+        elif jail.backend == "landlock" and ": Permission denied" in complaints:
+            # Rules were given to what had the name then, and speak of inodes: this one got none, or not all.
+            assert said in (f"{self.inode}\n", f"{self.inode}\n{self.path.name} of the project\n") and not wrote, said
             self.refused += 1
         else:
             assert (run.returncode, complaints) == (0, "")
