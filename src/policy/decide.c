@@ -182,29 +182,29 @@ static struct decision decide_read(const struct policy *policy, const struct con
 static bool decide_protected(const struct policy *policy, const struct contest *contest, struct slice path,
                              struct decision *decision)
 {
-    const char *name = NULL;
-    struct origin origin;
-    size_t depth = 0;
+    struct protected_match match;
     size_t from;
 
     if (policy->filesystem.disabled || !contest->has_host_root)
         return false;
     from = contest->host_root_depth ? contest->host_root_depth - 1 : 0;
-    if (!protect_matches(policy, path, from, &name, &origin, &depth))
+    if (!protect_matches(policy, path, from, &match))
         return false;
     *decision = (struct decision){.access = ACCESS_READ,
-                                  .origin = origin,
-                                  .rule_text = slice_of(name),
-                                  .why = "a protected name: the host would run or obey it later"};
+                                  .origin = match.origin,
+                                  .rule_text = match.name,
+                                  .why = "a protected name: the host would run or obey it later",
+                                  .unless_made = match.holder};
     return true;
 }
 
-static struct decision decide_write(const struct policy *policy, const struct contest *contest, struct slice path)
+static struct decision decide_write(const struct policy *policy, const struct contest *contest, struct slice path,
+                                    bool made_here)
 {
     const struct path_rule *rule = contest->writing.rule;
     struct decision decision;
 
-    if (rule && rule_access(rule) == ACCESS_WRITE && rule->backing == BACKING_HOST &&
+    if (!made_here && rule && rule_access(rule) == ACCESS_WRITE && rule->backing == BACKING_HOST &&
         decide_protected(policy, contest, path, &decision))
         return decision;
     if (contest->deny_write)
@@ -239,7 +239,16 @@ struct decision decide_real_path(const struct policy *policy, enum operation ope
     struct contest contest;
 
     hold_contest(policy, path, &contest);
-    return operation == OPERATION_WRITE ? decide_write(policy, &contest, path) : decide_read(policy, &contest, path);
+    return operation == OPERATION_WRITE ? decide_write(policy, &contest, path, false)
+                                        : decide_read(policy, &contest, path);
+}
+
+struct decision decide_write_at(const struct policy *policy, struct slice path, bool made_here)
+{
+    struct contest contest;
+
+    hold_contest(policy, path, &contest);
+    return decide_write(policy, &contest, path, made_here);
 }
 
 void decide_access(const struct policy *policy, struct slice path, struct decision *reading, struct decision *writing)
@@ -248,7 +257,7 @@ void decide_access(const struct policy *policy, struct slice path, struct decisi
 
     hold_contest(policy, path, &contest);
     *reading = decide_read(policy, &contest, path);
-    *writing = decide_write(policy, &contest, path);
+    *writing = decide_write(policy, &contest, path, false);
 }
 
 bool decide_path(const struct policy *policy, const struct tree *tree, enum operation operation, struct slice path,
@@ -328,7 +337,9 @@ struct decision decide_unix(const struct policy *policy, struct slice real_path)
             .allowed = true, .origin = policy->network.all_unix_origin, .why = "allowAllUnixSockets is true"};
     for (size_t i = 0; i < policy->network.unix_sockets.count; i++) {
         const struct name_rule *rule = &policy->network.unix_sockets.items[i];
-        if (path_covers(rule->text, real_path))
+        /* Slashes mean nothing in an abstract name. */
+        bool abstract = rule->text.ptr[0] == '@' || real_path.ptr[0] == '@';
+        if (abstract ? slice_equal(rule->text, real_path) : path_covers(rule->text, real_path))
             return (struct decision){
                 .allowed = true, .origin = rule->origin, .rule_text = rule->text, .why = "allowed by allowUnixSockets"};
     }

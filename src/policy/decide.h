@@ -18,10 +18,19 @@ struct decision {
     struct slice rule_text; /* the rule as written; empty for defaults */
     const char *why;        /* one clause: "hidden by denyRead", "no allowWrite covers it" */
     struct slice reason;    /* the policy's own words (deniedDomainReasons) */
+    /* A refusal because of a protected name: the ancestor of the path that lifts it
+     * if this very run made it. In the bytes of the path; empty otherwise. */
+    struct slice unless_made;
 };
 
-/* `path` is normal and free of links (see decide_path). The policy is resolved. */
+/* `path` is normal and free of links (see decide_path). The policy is resolved.
+ * This and all below but decide_path only read: several threads may ask at once. */
 struct decision decide_real_path(const struct policy *policy, enum operation operation, struct slice path);
+
+/* Writing, by one who knows what this run has made: with `made_here`, the
+ * directory that `unless_made` names was made by this run, and protected names do
+ * not count. Everything else does. */
+struct decision decide_write_at(const struct policy *policy, struct slice path, bool made_here);
 
 /* Reading and writing at once. */
 void decide_access(const struct policy *policy, struct slice path, struct decision *reading, struct decision *writing);
@@ -32,6 +41,7 @@ bool decide_path(const struct policy *policy, const struct tree *tree, enum oper
 
 struct decision decide_connect(const struct policy *policy, const struct host *host, uint16_t port);
 struct decision decide_dns(const struct policy *policy, const struct host *host);
+/* A socket by its path, or an abstract one of the host's as "@name". */
 struct decision decide_unix(const struct policy *policy, struct slice real_path);
 struct decision decide_env(const struct policy *policy, struct slice name);
 

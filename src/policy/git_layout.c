@@ -4,11 +4,24 @@
 #include "policy/git_layout.h"
 
 #include "base/path.h"
+#include "policy/protect.h"
 
 enum { POINTER_LENGTH_MAX = 4096 };
 
-static const char *const dangerous[] = {
-    "hooks", "config", "config.worktree", "commondir", "gitdir", "info/attributes", "objects/info/alternates", NULL,
+/* What git obeys or runs, below any git directory, and the protected name by
+ * which a policy may lift it. */
+static const struct {
+    const char *inside;
+    const char *name;
+} dangerous[] = {
+    {"hooks", ".git/hooks/"},
+    {"config", ".git/config"},
+    {"config.worktree", ".git/config.worktree"},
+    {"commondir", ".git/commondir"},
+    {"gitdir", ".git/worktrees/*/gitdir"},
+    {"info/attributes", ".git/info/attributes"},
+    {"objects/info/alternates", ".git/objects/info/alternates"},
+    {NULL, NULL},
 };
 
 static struct slice first_line(struct slice text)
@@ -47,8 +60,8 @@ static bool read_pointer(const struct tree *tree, struct arena *arena, struct sl
 static void report(struct arena *arena, struct slice directory, void (*found)(void *argument, struct slice path),
                    void *argument)
 {
-    for (size_t i = 0; dangerous[i]; i++)
-        found(argument, path_normal(arena, directory, slice_of(dangerous[i])));
+    for (size_t i = 0; dangerous[i].inside; i++)
+        found(argument, path_normal(arena, directory, slice_of(dangerous[i].inside)));
 }
 
 void git_layout_protected(const struct tree *tree, struct arena *arena, struct slice root,
@@ -104,4 +117,28 @@ bool git_layout_worktree(const struct tree *tree, struct arena *arena, struct sl
     if (!tree->read(tree->context, path_join(arena, *directory, SLICE("gitdir")), POINTER_LENGTH_MAX, arena, &back))
         return false;
     return slice_equal(path_normal(arena, *directory, first_line(back)), dot_git);
+}
+
+/* Is `path` at or below `name`, component by component? */
+static bool lies_below(struct slice path, struct slice name)
+{
+    struct slice part;
+    struct slice component;
+
+    while (path_next(&name, &part)) {
+        if (!path_next(&path, &component) || !slice_equal_ignoring_case(part, component))
+            return false;
+    }
+    return true;
+}
+
+bool git_layout_is_dangerous(const struct policy *policy, struct slice inside)
+{
+    if (policy->filesystem.disabled)
+        return false;
+    for (size_t i = 0; dangerous[i].inside; i++) {
+        if (lies_below(inside, slice_of(dangerous[i].inside)))
+            return !protect_is_lifted(policy, slice_of(dangerous[i].name));
+    }
+    return false;
 }

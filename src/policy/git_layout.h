@@ -18,4 +18,10 @@ void git_layout_protected(const struct tree *tree, struct arena *arena, struct s
 bool git_layout_worktree(const struct tree *tree, struct arena *arena, struct slice project, struct slice *common,
                          struct slice *directory);
 
+/* For a directory that is a git directory by what is in it (HEAD, objects, refs),
+ * whatever it is called: a bare repository, one made with --separate-git-dir, what
+ * git keeps for a worktree. Is `inside`, a path below it ("hooks/pre-commit"),
+ * something that git runs or obeys (attacks 29, 31, 106)? ASCII case ignored. */
+bool git_layout_is_dangerous(const struct policy *policy, struct slice inside);
+
 #endif

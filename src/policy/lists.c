@@ -36,8 +36,14 @@ static bool is_same_host(const struct host_pattern *a, const struct host_pattern
                        (struct slice){b->host.name, b->host.name_length});
 }
 
-static bool file_absolute(struct loader *loader, struct slice text, struct slice *path, struct error *err)
+/* "@name" among sockets is an abstract one: no file, so nothing to expand. */
+static bool file_absolute(struct loader *loader, const struct key *key, struct slice text, struct slice *path,
+                          struct error *err)
 {
+    if (key->offset == offsetof(struct policy, network.unix_sockets) && text.len > 1 && text.ptr[0] == '@') {
+        *path = text;
+        return true;
+    }
     if (!path_expand(loader->arena, &loader->around, loader->around.project, text, false, path, err))
         return false;
     *path = path_normal(loader->arena, SLICE("/"), *path);
@@ -126,7 +132,7 @@ static void names_remove(struct loader *loader, const struct key *key, const str
     struct error err;
     size_t kept = 0;
 
-    if (key->type == KEY_FILES && !file_absolute(loader, text, &wanted, &err)) {
+    if (key->type == KEY_FILES && !file_absolute(loader, key, text, &wanted, &err)) {
         fail(loader, place, text, err.text);
         return;
     }
@@ -258,7 +264,7 @@ static bool add_file(struct loader *loader, const struct key *key, const struct 
 {
     struct slice path;
 
-    if (!file_absolute(loader, text, &path, &loader->reason))
+    if (!file_absolute(loader, key, text, &path, &loader->reason))
         return fail(loader, place, text, loader->reason.text);
     const char *wrong = key->check ? key->check(path) : NULL;
     if (wrong)

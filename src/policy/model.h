@@ -179,7 +179,7 @@ struct policy {
         struct origin mode_origin;
         struct host_rules allowed;
         struct host_rules denied;
-        struct name_rules unix_sockets; /* absolute paths, links followed by policy_resolve */
+        struct name_rules unix_sockets; /* absolute paths, links followed by policy_resolve; "@name": abstract */
         bool allow_all_unix_sockets;
         struct origin all_unix_origin;
         bool unix_datagram;
@@ -227,6 +227,7 @@ struct policy {
     /* Built by policy_resolve. */
     struct map *by_path;  /* what a literal rule really names -> struct rule_chain */
     struct map *passages; /* directories that lead to something readable */
+    struct map *spoken;   /* directories below which a literal rule speaks -> what it does, see rename.h */
     struct path_rule **patterns;
     size_t pattern_count;
 };

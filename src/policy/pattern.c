@@ -339,3 +339,49 @@ bool pattern_matches(const struct pattern *pattern, struct slice path)
 
     return pattern_covers(pattern, path, &depth) && depth == path_depth(path);
 }
+
+/* Where the machine may be when it has read `directory`, which lies at or below
+ * the fixed part. False: nothing below can match. */
+static bool read_directory(const struct pattern *pattern, struct slice directory, bool *at)
+{
+    struct slice wild = slice_from(pattern->text, pattern->fixed.len);
+    struct slice rest = slice_from(directory, pattern->fixed.len);
+    struct slice name;
+    bool alive = true;
+
+    start(wild, at);
+    while (alive && path_next(&rest, &name))
+        step(wild, at, name, &alive);
+    return alive;
+}
+
+bool pattern_speaks_below(const struct pattern *pattern, struct slice directory)
+{
+    bool at[PATTERN_COMPONENTS_MAX + 1] = {false};
+
+    if (pattern->literal)
+        return path_covers(directory, pattern->text) && pattern->text.len != directory.len;
+    if (!path_covers(pattern->fixed, directory))
+        return path_covers(directory, pattern->fixed);
+    return read_directory(pattern, directory, at);
+}
+
+bool pattern_same_below(const struct pattern *pattern, struct slice one, struct slice other)
+{
+    bool here[PATTERN_COMPONENTS_MAX + 1] = {false};
+    bool there[PATTERN_COMPONENTS_MAX + 1] = {false};
+    bool speaks = pattern_speaks_below(pattern, one);
+
+    if (slice_equal(one, other))
+        return true;
+    if (speaks != pattern_speaks_below(pattern, other))
+        return false;
+    if (!speaks)
+        return true;
+    /* Above the fixed part only one of the two can go on to it. */
+    if (pattern->literal || !path_covers(pattern->fixed, one) || !path_covers(pattern->fixed, other))
+        return false;
+    read_directory(pattern, one, here);
+    read_directory(pattern, other, there);
+    return memcmp(here, there, sizeof here) == 0;
+}

@@ -34,6 +34,14 @@ bool pattern_matches(const struct pattern *pattern, struct slice path);
  * components of the deepest one that does. */
 bool pattern_covers(const struct pattern *pattern, struct slice path, size_t *depth);
 
+/* Could something strictly below `directory` match, that is not below a match
+ * already? */
+bool pattern_speaks_below(const struct pattern *pattern, struct slice directory);
+
+/* Does the pattern judge what lies below one directory as it judges what lies at
+ * the same place below the other? False when it cannot tell. */
+bool pattern_same_below(const struct pattern *pattern, struct slice one, struct slice other);
+
 /* The same language for one name without slashes (environment variables, file
  * names): `/` and `**` have no meaning in it. */
 /* Which letters, in either case, a name has, and which every name has that a

@@ -4,12 +4,15 @@
  *
  * A name is a list of components; each component is a name pattern, and `**`
  * stands for any number of them except git's own data directories, so that a
- * branch called "config" in a submodule stays an ordinary file. */
+ * branch called "config" in a submodule stays an ordinary file.
+ *
+ * Nothing here allocates or remembers: the doorman asks from several threads. A
+ * path is read where it lies, however many components it has. */
 #include "policy/protect.h"
 
 #include "base/path.h"
 
-enum { COMPONENTS_MAX = 512, NAME_LENGTH_MAX = 255 };
+enum { NAME_LENGTH_MAX = 255 };
 
 const char *const protected_names[] = {
     /* shells and the tools that hook into them */
@@ -57,20 +60,6 @@ const char *const protected_names[] = {
     NULL,
 };
 
-struct components {
-    struct slice items[COMPONENTS_MAX];
-    size_t count;
-};
-
-static void split(struct slice path, struct components *components)
-{
-    struct slice component;
-
-    components->count = 0;
-    while (components->count < COMPONENTS_MAX && path_next(&path, &component))
-        components->items[components->count++] = component;
-}
-
 /* ASCII case is ignored because the tree may be on a file system that does
  * (attack 111). Table and user names are compared the same way. */
 static bool component_matches(struct slice pattern, struct slice component)
@@ -93,24 +82,24 @@ static bool is_git_data(struct slice component)
            slice_equal_ignoring_case(component, SLICE("objects"));
 }
 
-/* Matches `name` against the components from `at` on; `*end` is the index
- * behind the last one used. Names have at most one `**`, so this is bounded by
- * one retry per component. */
-static bool matches_from(struct slice name, const struct components *path, size_t at, size_t *end)
+/* Matches `name` against the components of `rest`, of which the first has the
+ * number `at`; `*end` is the number behind the last one used. Names have at most
+ * one `**`, so this is bounded by one retry per component. */
+static bool matches_from(struct slice name, struct slice rest, size_t at, size_t *end)
 {
+    struct slice part;
     struct slice component;
 
-    while (path_next(&name, &component)) {
-        if (slice_is(component, "**")) {
-            for (size_t skipped = at; skipped <= path->count; skipped++) {
-                if (matches_from(name, path, skipped, end))
-                    return true;
-                if (skipped < path->count && is_git_data(path->items[skipped]))
+    while (path_next(&name, &part)) {
+        if (slice_is(part, "**")) {
+            while (!matches_from(name, rest, at, end)) {
+                if (!path_next(&rest, &component) || is_git_data(component))
                     return false;
+                at++;
             }
-            return false;
+            return true;
         }
-        if (at >= path->count || !component_matches(component, path->items[at]))
+        if (!path_next(&rest, &component) || !component_matches(part, component))
             return false;
         at++;
     }
@@ -146,47 +135,157 @@ bool protect_is_lifted(const struct policy *policy, struct slice name)
     return false;
 }
 
-static bool search(const struct components *path, struct slice name, size_t from, size_t *depth)
+/* How many components at the end of `name` must lie in a directory of this very
+ * run for the name not to count. A git directory is one thing: what is made in a
+ * new `.git`, or in what git keeps for a new worktree or submodule, belongs to it.
+ * Other names must begin in a new directory: a `.claude` made today in a project
+ * of old is none of its own (attack 34). */
+static size_t tail_length(struct slice name)
 {
-    for (size_t start = 0; start < path->count; start++) {
-        size_t end = 0;
-        if (name.ptr[0] == '.' && path->items[start].ptr[0] != '.')
-            continue;
-        if (matches_from(name, path, start, &end) && end > from) {
-            *depth = end;
-            return true;
-        }
-    }
-    return false;
+    bool is_git = slice_starts(name, SLICE(".git/"));
+    size_t tail = 0;
+    struct slice part;
+
+    for (bool first = true; path_next(&name, &part); first = false)
+        tail = is_git && (first || slice_is(part, "*") || slice_is(part, "**")) ? 0 : tail + 1;
+    return tail;
 }
 
-bool protect_matches(const struct policy *policy, struct slice path, size_t from, const char **name,
-                     struct origin *origin, size_t *depth)
+static bool can_begin(struct slice name, struct slice component)
+{
+    return name.len && (name.ptr[0] != '.' || component.ptr[0] == '.');
+}
+
+struct match_search {
+    struct slice path;
+    size_t from;
+    bool found;
+    struct protected_match *match;
+};
+
+/* The deepest holder counts: what is forbidden in a directory was forbidden when
+ * something was made below it. */
+static void try_name(struct match_search *search, struct slice name, struct origin origin, struct slice rest, size_t at)
+{
+    size_t end = 0;
+
+    if (!matches_from(name, rest, at, &end) || end <= search->from)
+        return;
+    size_t begin = slice_starts(name, SLICE(".git/")) ? end - tail_length(name) : at;
+    struct slice holder = path_prefix(search->path, begin);
+    if (search->found && holder.len <= search->match->holder.len)
+        return;
+    search->found = true;
+    *search->match = (struct protected_match){name, origin, holder};
+}
+
+bool protect_matches(const struct policy *policy, struct slice path, size_t from, struct protected_match *match)
 {
     const struct name_rules *added = &policy->filesystem.protect;
+    struct match_search search = {.path = path, .from = from, .match = match};
+    struct slice rest = path;
+    struct slice component;
 
     /* All built-in names begin with a dot: most paths are done with here. */
     if (!added->count && !memmem(path.ptr, path.len, "/.", 2))
         return false;
 
-    struct components components;
-    split(path, &components);
-    for (size_t i = 0; protected_names[i]; i++) {
-        struct slice candidate = slice_of(protected_names[i]);
-        if (!search(&components, candidate, from, depth) || protect_is_lifted(policy, candidate))
-            continue;
-        *name = protected_names[i];
-        *origin = (struct origin){"built-in", "protected names"};
-        return true;
+    for (size_t at = 0; path_next(&rest, &component); at++) {
+        struct slice here = slice_from(path, (size_t)(component.ptr - path.ptr));
+        for (size_t i = 0; component.ptr[0] == '.' && protected_names[i]; i++) {
+            struct slice name = slice_of(protected_names[i]);
+            if (!protect_is_lifted(policy, name))
+                try_name(&search, name, (struct origin){"built-in", "protected names"}, here, at);
+        }
+        for (size_t i = 0; i < added->count; i++) {
+            if (can_begin(added->items[i].text, component))
+                try_name(&search, added->items[i].text, added->items[i].origin, here, at);
+        }
     }
-    for (size_t i = 0; i < added->count; i++) {
-        if (!added->items[i].text.len || !search(&components, added->items[i].text, from, depth))
-            continue;
-        *name = arena_slice(policy->arena, added->items[i].text).ptr;
-        *origin = added->items[i].origin;
-        return true;
+    return search.found;
+}
+
+struct rest_search {
+    void (*found)(void *argument, struct slice rest);
+    void *argument;
+};
+
+static struct slice without_leading_slash(struct slice text)
+{
+    while (text.len && text.ptr[0] == '/')
+        text = slice_from(text, 1);
+    return text;
+}
+
+/* Gives what is left of `name` when `rest` comes to its end first. */
+static void rests_from(const struct rest_search *search, struct slice name, struct slice rest)
+{
+    struct slice part;
+    struct slice component;
+
+    for (;;) {
+        struct slice whole = without_leading_slash(name);
+        if (!path_next(&name, &part))
+            return;
+        if (slice_is(part, "**")) {
+            rests_from(search, name, rest);
+            while (path_next(&rest, &component)) {
+                if (is_git_data(component))
+                    return;
+                rests_from(search, name, rest);
+            }
+            search->found(search->argument, whole);
+            return;
+        }
+        if (!path_next(&rest, &component)) {
+            search->found(search->argument, whole);
+            return;
+        }
+        if (!component_matches(part, component))
+            return;
     }
-    return false;
+}
+
+void protect_rests(const struct policy *policy, struct slice path, void (*found)(void *argument, struct slice rest),
+                   void *argument)
+{
+    const struct name_rules *added = &policy->filesystem.protect;
+    const struct rest_search search = {found, argument};
+    struct slice rest = path;
+    struct slice component;
+
+    if (policy->filesystem.disabled)
+        return;
+    while (path_next(&rest, &component)) {
+        struct slice here = slice_from(path, (size_t)(component.ptr - path.ptr));
+        for (size_t i = 0; component.ptr[0] == '.' && protected_names[i]; i++) {
+            if (!protect_is_lifted(policy, slice_of(protected_names[i])))
+                rests_from(&search, slice_of(protected_names[i]), here);
+        }
+        for (size_t i = 0; i < added->count; i++) {
+            if (can_begin(added->items[i].text, component))
+                rests_from(&search, added->items[i].text, here);
+        }
+    }
+}
+
+static void note_rest(void *argument, struct slice rest)
+{
+    (void)rest;
+    *(bool *)argument = true;
+}
+
+bool protect_is_prefix(const struct policy *policy, struct slice path)
+{
+    bool any = false;
+
+    protect_rests(policy, path, note_rest, &any);
+    return any;
+}
+
+bool protect_is_git_pointer(struct slice path)
+{
+    return slice_equal_ignoring_case(path_name(path), SLICE(".git"));
 }
 
 static void offer(const struct policy *policy, struct arena *arena, struct slice root, struct slice name,

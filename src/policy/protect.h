@@ -9,11 +9,33 @@
  * pattern, a trailing slash for directories. */
 extern const char *const protected_names[];
 
+struct protected_match {
+    struct slice name; /* as in the table or in the policy */
+    struct origin origin;
+    /* If this very run made this directory (an ancestor of the path that was asked
+     * about, in its bytes), the name does not count. */
+    struct slice holder;
+};
+
 /* Does `path` lie at or below a protected name that ends at or after component
- * `from` (counted from 0)? `*name` is the name that matched, `*origin` where it
- * comes from, `*depth` the number of components up to its end. */
-bool protect_matches(const struct policy *policy, struct slice path, size_t from, const char **name,
-                     struct origin *origin, size_t *depth);
+ * `from` (counted from 0)? */
+bool protect_matches(const struct policy *policy, struct slice path, size_t from, struct protected_match *match);
+
+/* For a name that is to appear or to vanish: gives what is left of each protected
+ * name that goes on behind the end of `path`. "/p/.git" gives "hooks/", "config",
+ * "info/attributes", and the worktrees' own, and so on; a
+ * double star that may go on is given with and without it. The same rest may come
+ * more than once. The slices live as long as the policy. */
+void protect_rests(const struct policy *policy, struct slice path, void (*found)(void *argument, struct slice rest),
+                   void *argument);
+
+/* Is there any such rest? A link with such a name would make a whole tree appear
+ * under protected names at once. */
+bool protect_is_prefix(const struct policy *policy, struct slice path);
+
+/* Is `path` called .git, in whatever case? As a file it says whose configuration
+ * git obeys. */
+bool protect_is_git_pointer(struct slice path);
 
 /* Calls `found` for each protected path directly below `root` that needs no
  * wildcard to be spelled. */

@@ -20,6 +20,7 @@
 #include "policy/decide.h"
 #include "policy/git_layout.h"
 #include "policy/protect.h"
+#include "policy/rename.h"
 
 bool rule_is_visible(const struct path_rule *rule)
 {
@@ -466,7 +467,8 @@ static void follow_sockets(struct policy *policy, const struct tree *tree)
 
     for (size_t i = 0; i < sockets->count; i++) {
         struct tree_place place;
-        if (tree_follow(tree, policy->arena, sockets->items[i].text, &place, NULL))
+        if (sockets->items[i].text.ptr[0] == '/' &&
+            tree_follow(tree, policy->arena, sockets->items[i].text, &place, NULL))
             sockets->items[i].text = place.path;
     }
 }
@@ -506,6 +508,7 @@ void policy_resolve(struct policy *policy, const struct tree *tree, struct probl
 
     follow_sockets(policy, tree);
     build_index(policy);
+    rename_index(policy);
     if (!policy->around.project_is_named && policy->around.personality == PERSONALITY_CLOCHE)
         judge_project(policy, problems);
 }

@@ -13,6 +13,7 @@ const char *protected_name_check(struct slice text)
 {
     struct slice rest = text;
     struct slice component;
+    size_t deep = 0;
 
     if (text.ptr[0] == '/' || text.ptr[0] == '~' || text.ptr[0] == '$')
         return "a protected name holds in every writable directory, so it is relative, like \".husky/\"; "
@@ -20,7 +21,10 @@ const char *protected_name_check(struct slice text)
     while (path_next(&rest, &component)) {
         if (slice_is(component, ".") || slice_is(component, ".."))
             return "a protected name has no \".\" or \"..\" in it";
+        deep += slice_is(component, "**");
     }
+    if (deep > 1)
+        return "a protected name has one \"**\" at most";
     return NULL;
 }
 

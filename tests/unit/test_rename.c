@@ -1,0 +1,144 @@
+/* What the rename of a directory may carry out of reach of a rule (attacks 5,
+ * 112), and what it may not be refused for. */
+#include "world.h"
+
+#include "policy/rename.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static bool escapes(const struct world *world, const char *from, const char *to)
+{
+    return policy_rename_escapes(&world->policy, slice_of(from), slice_of(to));
+}
+
+static bool narrows(const struct world *world, const char *directory)
+{
+    return policy_narrows_below(&world->policy, slice_of(directory));
+}
+
+static void test_directory_above_a_denied_path_carries_it_away(void **state)
+{
+    struct world world;
+    (void)state;
+
+    assert_true(world_make(&world, "/home/u/p/a/b/key\n/home/u/p/c/ro/f\n/home/u/p/d/f\n",
+                           "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\".\"],\"denyRead\":[\"a/b/key\"],"
+                           "\"denyWrite\":[\"c/ro\"]}}"));
+    assert_true(escapes(&world, "/home/u/p/a", "/home/u/p/x"));
+    assert_true(escapes(&world, "/home/u/p/a/b", "/home/u/p/a/x"));
+    assert_true(escapes(&world, "/home/u/p/c", "/home/u/p/x"));
+    assert_true(escapes(&world, "/home/u/p/x", "/home/u/p/c")); /* what nobody could have made there */
+    assert_false(escapes(&world, "/home/u/p/d", "/home/u/p/x"));
+    assert_false(escapes(&world, "/home/u/p/d", "/home/u/p/a/d"));
+    assert_true(narrows(&world, "/home/u/p"));
+    assert_true(narrows(&world, "/home/u/p/a/b"));
+    assert_false(narrows(&world, "/home/u/p/a/b/key"));
+    assert_false(narrows(&world, "/home/u/p/d"));
+    world_free(&world);
+}
+
+static void test_denied_path_that_does_not_exist_holds_its_directory_too(void **state)
+{
+    struct world world;
+    (void)state;
+
+    assert_true(world_make(&world, "/home/u/p/a/f\n",
+                           "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\".\"],\"denyWrite\":[\"a/later\"]}}"));
+    assert_true(escapes(&world, "/home/u/p/a", "/home/u/p/x"));
+    assert_true(escapes(&world, "/home/u/p/x", "/home/u/p/a"));
+    world_free(&world);
+}
+
+static void test_rules_that_say_less_than_write_hold_their_directories(void **state)
+{
+    struct world world;
+    (void)state;
+
+    assert_true(world_make(&world, "/home/u/p/a/f\n/home/u/p/b/f\n/home/u/p/c/f\n",
+                           "{\"extends\":[],\"rules\":[{\"path\":\".\",\"access\":\"write\"},"
+                           "{\"path\":\"a/f\",\"access\":\"read\"},{\"path\":\"b/f\",\"access\":\"none\"},"
+                           "{\"path\":\"c/f\",\"access\":\"write\"}]}"));
+    assert_true(narrows(&world, "/home/u/p/a"));
+    assert_true(narrows(&world, "/home/u/p/b"));
+    assert_false(narrows(&world, "/home/u/p/c"));
+    assert_false(escapes(&world, "/home/u/p/c", "/home/u/p/d"));
+    world_free(&world);
+}
+
+static void test_pattern_that_matches_before_and_after_forbids_no_rename(void **state)
+{
+    struct world world;
+    (void)state;
+
+    assert_true(world_make(&world, "/home/u/p/a/f\n",
+                           "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\".\"],\"denyRead\":[\"**/*.pem\"]}}"));
+    assert_false(escapes(&world, "/home/u/p/a", "/home/u/p/x/y"));
+    assert_false(escapes(&world, "/home/u/p/a/b/c", "/home/u/p/b"));
+    assert_true(escapes(&world, "/home/u/p/a", "/home/u/other")); /* the pattern ends at the project */
+    assert_true(narrows(&world, "/home/u/p/a"));
+    world_free(&world);
+}
+
+static void test_pattern_that_matches_by_the_name_of_a_directory_forbids_its_rename(void **state)
+{
+    struct world world;
+    (void)state;
+
+    assert_true(world_make(&world, "/home/u/p/a/f\n",
+                           "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\".\"],"
+                           "\"denyWrite\":[\"**/secrets/*.key\",\"only/*.lock\",\"deep/*/x/*.z\"]}}"));
+    assert_true(escapes(&world, "/home/u/p/q/secrets", "/home/u/p/q/public"));
+    assert_true(escapes(&world, "/home/u/p/q/public", "/home/u/p/q/secrets"));
+    assert_false(escapes(&world, "/home/u/p/q/secrets", "/home/u/p/r/secrets"));
+    assert_false(escapes(&world, "/home/u/p/q", "/home/u/p/r"));
+    assert_true(escapes(&world, "/home/u/p/only", "/home/u/p/x"));
+    assert_true(escapes(&world, "/home/u/p/x", "/home/u/p/only"));
+    assert_false(escapes(&world, "/home/u/p/only/sub", "/home/u/p/x"));
+    assert_false(escapes(&world, "/home/u/p/deep/1", "/home/u/p/deep/2"));
+    assert_true(escapes(&world, "/home/u/p/deep/1/x", "/home/u/p/deep/1/y"));
+    assert_true(escapes(&world, "/home/u/p/deep", "/home/u/p/shallow"));
+    world_free(&world);
+}
+
+static void test_grant_inside_what_a_pattern_hides_is_no_way_out(void **state)
+{
+    struct world world;
+    (void)state;
+
+    assert_true(world_make(&world, "/home/u/p/a/secret/pub/f\n/home/u/p/b/f\n",
+                           "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\".\"],\"denyRead\":[\"**/secret\"],"
+                           "\"allowRead\":[\"a/secret/pub\"]}}"));
+    assert_true(escapes(&world, "/home/u/p/b", "/home/u/p/a"));
+    assert_false(escapes(&world, "/home/u/p/b", "/home/u/p/c"));
+    world_free(&world);
+}
+
+static void test_private_places_hold_the_directories_above_them(void **state)
+{
+    struct world world;
+    (void)state;
+
+    assert_true(world_make(&world, "/home/u/.cache/f\n/home/u/x/f\n/tmp/\n",
+                           "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\"/home\"],\"caches\":\"private\"}}"));
+    assert_true(narrows(&world, "/home/u"));
+    assert_false(narrows(&world, "/home/u/x"));
+    world_free(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_directory_above_a_denied_path_carries_it_away),
+        cmocka_unit_test(test_denied_path_that_does_not_exist_holds_its_directory_too),
+        cmocka_unit_test(test_rules_that_say_less_than_write_hold_their_directories),
+        cmocka_unit_test(test_pattern_that_matches_before_and_after_forbids_no_rename),
+        cmocka_unit_test(test_pattern_that_matches_by_the_name_of_a_directory_forbids_its_rename),
+        cmocka_unit_test(test_grant_inside_what_a_pattern_hides_is_no_way_out),
+        cmocka_unit_test(test_private_places_hold_the_directories_above_them),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
