@@ -312,6 +312,7 @@ int command_explain(int argc, char **argv)
 
     if (options.automatic && !examine_namespaces_usable())
         options.request.backend = BACKEND_LANDLOCK;
+    options.request.shares_proc = options.request.backend == BACKEND_NAMESPACES && !examine_proc_usable();
     bool prepared = session_prepare(&arena, &options.request, &session, &err);
     session_say(&session, &err);
     if (!prepared)

@@ -87,8 +87,8 @@ static void say_if_hidden(const struct session *session, const char *command)
     }
 }
 
-/* One attempt with one backend. `again`: the second, because this system gives
- * no usable namespaces, for the reason in `err`. */
+/* One attempt with one backend. `again`: not the first, because this system gives
+ * no usable namespaces or no fresh /proc, for the reason in `err`. */
 static enum jail_end attempt(struct arena *arena, const struct options *options, bool again, int *status,
                              struct error *err)
 {
@@ -106,7 +106,9 @@ static enum jail_end attempt(struct arena *arena, const struct options *options,
         log_warning("the command uses the host's network, unfiltered (%s)",
                     origin_text(arena, &session.policy.network.mode_origin));
     /* A fall-back that nobody asked for is said whatever -q says. */
-    if (session.plan.weaker && again)
+    if (session.plan.weaker && session.plan.backend == BACKEND_NAMESPACES)
+        log_error("%s", session.plan.weaker);
+    else if (session.plan.weaker && again)
         log_error("%s%s", BACKEND_FELL_BACK, session.plan.weaker);
     else if (session.plan.weaker)
         log_warning("this run is held by Landlock alone: %s", session.plan.weaker);
@@ -138,6 +140,10 @@ int command_run(int argc, char **argv)
     int status = STATUS_REFUSED;
     err.text[0] = '\0';
     enum jail_end end = attempt(&arena, &options, false, &status, &err);
+    if (end == JAIL_NO_PROC) {
+        options.request.shares_proc = true;
+        end = attempt(&arena, &options, true, &status, &err);
+    }
     if (end == JAIL_NO_NAMESPACES && options.automatic) {
         options.request.backend = BACKEND_LANDLOCK;
         end = attempt(&arena, &options, true, &status, &err);

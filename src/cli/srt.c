@@ -234,6 +234,13 @@ static int run(struct arena *arena, const struct srt_options *options)
     if (say_objections(&session))
         return SRT_STATUS_ERROR;
     enum jail_end end = jail_run(&session.plan, request.command, &status, &err);
+    if (end == JAIL_NO_PROC) {
+        request.shares_proc = true;
+        if (!session_prepare(arena, &request, &session, &err))
+            return refuse(&session, &err);
+        log_warning("%s", session.plan.weaker);
+        end = jail_run(&session.plan, request.command, &status, &err);
+    }
     if (end == JAIL_NO_NAMESPACES) {
         struct error why = err;
         request.backend = BACKEND_LANDLOCK;

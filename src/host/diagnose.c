@@ -176,7 +176,7 @@ void diagnose_fresh_proc(struct arena *arena, int errnum, const struct settings 
         set(finding,
             arena_printf(arena,
                          "refused (%s): parts of the /proc around us are masked or read-only, as container "
-                         "engines do",
+                         "engines do; it is shown instead, read-only, with its processes",
                          code),
             "start the container with --security-opt systempaths=unconfined (docker, podman: unmask=ALL)");
     else

@@ -128,13 +128,15 @@ void examine_conclude(struct arena *arena, struct examination *examination)
 {
     examination->shortfall_count = 0;
     examination->backend = choose_backend(examination);
+    bool landlock = examination->backend && strcmp(examination->backend, "landlock") == 0;
+    /* Without namespaces these go with all the rest that is said below. */
     for (size_t i = 0; i < examination->finding_count; i++) {
         const struct finding *finding = &examination->findings[i];
-        if (finding->weight == WEIGHT_DEFAULT && finding->status == FINDING_MISSING)
+        if (!landlock && finding->weight == WEIGHT_DEFAULT && finding->status == FINDING_MISSING)
             add_shortfall(examination, NULL, arena_printf(arena, "%s: %s", finding->title, finding->needed_for),
                           finding->detail);
     }
-    if (examination->backend && strcmp(examination->backend, "landlock") == 0)
+    if (landlock)
         add_shortfalls_of_landlock(examination);
     /* True of every host until the doorman is there to hold them. */
     add_shortfall(examination, degraded_tokens[DEGRADED_LATE_NAMES],

@@ -69,6 +69,9 @@ void examine_conclude(struct arena *arena, struct examination *examination);
 /* Whether --backend auto would take namespaces; a matter of milliseconds. */
 bool examine_namespaces_usable(void);
 
+/* Whether a run in namespaces would have a /proc of its own; likewise. */
+bool examine_proc_usable(void);
+
 const char *finding_status_name(enum finding_status status);
 const struct finding *examination_finding(const struct examination *examination, const char *id);
 

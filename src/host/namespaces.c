@@ -2,7 +2,7 @@
  * hands out namespaces without capabilities, containers refuse mounts inside.
  * So the probes go all the way: ids mapped, a tmpfs mounted, the tree handled
  * with the calls the jail uses, every kind of namespace made, /proc mounted
- * afresh. */
+ * afresh (where that alone is refused, a run shows the host's). */
 #include "host/subjects.h"
 
 #include "base/fd.h"
@@ -182,7 +182,7 @@ static void examine_proc(struct arena *arena, struct examination *examination)
 {
     struct probe_report report;
     struct finding *finding = examination_add(examination, "fresh-proc", "a fresh /proc",
-                                              "only its own processes are to be seen", WEIGHT_NAMESPACES);
+                                              "only its own processes are to be seen", WEIGHT_DEFAULT);
 
     if (!examine_can_enter(examination, finding))
         return;
@@ -196,6 +196,14 @@ static void examine_proc(struct arena *arena, struct examination *examination)
         finding->detail = "mounted in a new pid namespace";
 }
 
+bool examine_proc_usable(void)
+{
+    struct probe_report report = {0};
+
+    probe_run(probe_proc, NULL, &report);
+    return probe_succeeded(&report);
+}
+
 bool examine_namespaces_usable(void)
 {
     struct probe_report report = {0};
@@ -205,10 +213,7 @@ bool examine_namespaces_usable(void)
     if (!probe_succeeded(&report))
         return false;
     probe_run(probe_kinds, NULL, &report);
-    if (!probe_succeeded(&report) || report.found != all)
-        return false;
-    probe_run(probe_proc, NULL, &report);
-    return probe_succeeded(&report);
+    return probe_succeeded(&report) && report.found == all;
 }
 
 void examine_namespaces(struct arena *arena, struct examination *examination)

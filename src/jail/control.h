@@ -22,6 +22,7 @@ struct order {
 enum report_kind {
     REPORT_REFUSED,       /* could not be set up: `error` */
     REPORT_NO_NAMESPACES, /* because this system gives no usable ones */
+    REPORT_NO_PROC,       /* because a fresh /proc is refused, which all else here does not depend on */
     REPORT_NO_COMMAND,    /* 126 or 127 in `value`, `error` */
     REPORT_STOPPED,       /* the command was stopped by signal `value` */
     REPORT_TIMED_OUT,     /* the limit was reached, and nothing is alive any more */

@@ -70,16 +70,20 @@ static bool take_identity(const struct init *init, struct error *err)
     return true;
 }
 
-/* Told apart from other failures, because another backend may do. */
-static bool can_mount(void)
+/* Told apart from other failures, because another plan may do. */
+static enum report_kind why_not_mounted(const struct plan *plan)
 {
     struct mount_attr private = {.propagation = MS_PRIVATE};
     FD_CLEANUP int tmpfs = -1;
     FD_CLEANUP int proc = -1;
     struct error ignored;
 
-    return mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &private, sizeof private) == 0 &&
-           mountfd_new_tmpfs(0755, 0, &tmpfs, &ignored) && mountfd_new("proc", NULL, 0, MOUNT_SAFE, &proc, &ignored);
+    if (mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &private, sizeof private) < 0 ||
+        !mountfd_new_tmpfs(0755, 0, &tmpfs, &ignored))
+        return REPORT_NO_NAMESPACES;
+    if (plan->policy->around.shares_proc || mountfd_new("proc", NULL, 0, MOUNT_SAFE, &proc, &ignored))
+        return REPORT_REFUSED;
+    return REPORT_NO_PROC;
 }
 
 static bool set_up_namespaces(struct init *init, struct error *err)
@@ -92,7 +96,7 @@ static bool set_up_namespaces(struct init *init, struct error *err)
     if (limits_hold_processes(plan, err) && limits_make_room(mounts_descriptors(plan), &init->target.open_files, err) &&
         mounts_apply(plan, err))
         return true;
-    tell(init, can_mount() ? REPORT_REFUSED : REPORT_NO_NAMESPACES, 0, err->text);
+    tell(init, why_not_mounted(plan), 0, err->text);
 }
 
 static bool set_up_confined(struct init *init, struct error *err)

@@ -103,7 +103,9 @@ static enum jail_end conclude(const struct plan *plan, bool reported, bool timed
         return JAIL_ENDED;
     default:
         *err = report->error;
-        return report->kind == REPORT_NO_NAMESPACES ? JAIL_NO_NAMESPACES : JAIL_REFUSED;
+        return report->kind == REPORT_NO_NAMESPACES ? JAIL_NO_NAMESPACES
+               : report->kind == REPORT_NO_PROC     ? JAIL_NO_PROC
+                                                    : JAIL_REFUSED;
     }
 }
 

@@ -16,6 +16,7 @@ enum {
 enum jail_end {
     JAIL_ENDED,        /* the command ran, or there was none to run */
     JAIL_REFUSED,      /* nothing was started */
+    JAIL_NO_PROC,      /* nothing was started, because this system refuses a fresh /proc: the host's may do */
     JAIL_NO_NAMESPACES /* nothing was started, because this system gives no usable namespaces: the other backend may do
                         */
 };

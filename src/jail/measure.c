@@ -1,6 +1,7 @@
 /* Reads what a run uses from the /proc of its pid namespace, which shows nothing
  * else. Pid 1 does this: it has the capabilities to read every process of the run
- * and nobody in there can touch it.
+ * and nobody in there can touch it. Where the run has to do with the host's /proc,
+ * these are also all that it can read: that tells them from the others.
  *
  * Memory is that which cannot simply be dropped: anonymous pages, swapped ones
  * included, and files in memory (the run's tmpfs, memfds, System V segments,
@@ -28,7 +29,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { PATH_LENGTH = 96, MEMFDS_MAX = 8192 };
+enum { PATH_LENGTH = 96, MEMFDS_MAX = 8192, LEVELS_MAX = 33 }; /* the kernel nests pid namespaces 32 deep */
 
 /* Files in memory that have no name, each counted once. */
 struct memfds {
@@ -45,24 +46,6 @@ struct process {
     uint64_t anonymous;
     uint64_t shared;
 };
-
-bool meter_open(const struct plan *plan, struct meter *meter, struct error *err)
-{
-    *meter = (struct meter){
-        .count_memory = plan->memory.way == LIMIT_BY_SAMPLES,
-        .count_files = plan->open_files != 0,
-        .memory_limit = plan->memory.value,
-    };
-    meter->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (meter->proc < 0)
-        return error_set(err, "cannot open the run's own /proc to measure what it uses");
-    if (!meter->count_memory)
-        return true;
-    meter->store = open("/dev/shm", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (meter->store < 0)
-        return error_set(err, "cannot open the run's own /dev/shm to measure what is in it");
-    return true;
-}
 
 static size_t read_text(const struct meter *meter, const char *path, char *text, size_t size)
 {
@@ -112,6 +95,73 @@ static bool read_status(const struct meter *meter, struct process *process)
     process->anonymous = kilobytes(text, "RssAnon:") + kilobytes(text, "VmSwap:");
     process->shared = kilobytes(text, "RssShmem:");
     return strstr(text, "\nVmRSS:") != NULL;
+}
+
+/* Numbers of a process from the pid namespace of /proc inwards. */
+static size_t read_numbers(const struct meter *meter, const char *id, int numbers[LEVELS_MAX])
+{
+    static const char key[] = "\nNSpid:";
+    char path[PATH_LENGTH];
+    char text[4096];
+    size_t count = 0;
+
+    snprintf(path, sizeof path, "%s/status", id);
+    read_text(meter, path, text, sizeof text);
+    const char *at = strstr(text, key);
+    for (at = at ? at + sizeof key - 1 : ""; *at == '\t' && count < LEVELS_MAX; count++) {
+        char *end;
+        numbers[count] = (int)strtol(at, &end, 10);
+        at = end;
+    }
+    return count;
+}
+
+/* The number by which pid 1 itself knows a process, or 0. */
+static int own_number(const struct meter *meter, int id)
+{
+    char name[16];
+    int numbers[LEVELS_MAX] = {0};
+
+    if (!meter->shows_others)
+        return id;
+    snprintf(name, sizeof name, "%d", id);
+    return read_numbers(meter, name, numbers) > meter->level ? numbers[meter->level] : 0;
+}
+
+static bool is_of_the_run(const struct meter *meter, int id)
+{
+    char path[PATH_LENGTH];
+    char ignored[1];
+
+    if (id == meter->self)
+        return false;
+    if (!meter->shows_others)
+        return true;
+    snprintf(path, sizeof path, "%d/ns/pid", id);
+    return readlinkat(meter->proc, path, ignored, sizeof ignored) > 0;
+}
+
+bool meter_open(const struct plan *plan, struct meter *meter, struct error *err)
+{
+    *meter = (struct meter){
+        .count_memory = plan->memory.way == LIMIT_BY_SAMPLES,
+        .count_files = plan->open_files != 0,
+        .memory_limit = plan->memory.value,
+        .shows_others = plan->policy->around.shares_proc,
+    };
+    meter->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int numbers[LEVELS_MAX] = {0};
+    size_t count = meter->proc < 0 ? 0 : read_numbers(meter, "self", numbers);
+    if (count == 0)
+        return error_set(err, "cannot open the run's own /proc to measure what it uses");
+    meter->self = numbers[0];
+    meter->level = count - 1;
+    if (!meter->count_memory)
+        return true;
+    meter->store = open("/dev/shm", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (meter->store < 0)
+        return error_set(err, "cannot open the run's own /dev/shm to measure what is in it");
+    return true;
 }
 
 /* The entries of a directory that are numbers. */
@@ -258,9 +308,11 @@ static uint64_t stored(const struct meter *meter)
     return (status.f_blocks - status.f_bfree) * (uint64_t)status.f_bsize;
 }
 
-static bool shares_with_parent(const struct process *process)
+static bool shares_with_parent(const struct meter *meter, const struct process *process)
 {
-    return syscall(SYS_kcmp, process->id, process->parent, KCMP_VM, 0, 0) == 0;
+    int parent = own_number(meter, process->parent);
+
+    return parent > 0 && syscall(SYS_kcmp, own_number(meter, process->id), parent, KCMP_VM, 0, 0) == 0;
 }
 
 /* Replaces the sums of a process by its share in them. */
@@ -287,7 +339,7 @@ static void survey(const struct meter *meter, bool shares, struct memfds *memfds
     *shared = 0;
     while (processes && next_number(processes, &id)) {
         struct process process;
-        if (id == 1)
+        if (!is_of_the_run(meter, id))
             continue;
         if (meter->count_files) {
             uint64_t files = open_files(meter, id);
@@ -301,7 +353,7 @@ static void survey(const struct meter *meter, bool shares, struct memfds *memfds
         usage->tasks += process.threads;
         if (memfds)
             add_memfds_of(meter, id, memfds);
-        if (shares && shares_with_parent(&process))
+        if (shares && shares_with_parent(meter, &process))
             continue;
         if (shares && process.anonymous + process.shared > 0)
             read_shares(meter, &process);

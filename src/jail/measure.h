@@ -6,8 +6,11 @@
 #include "plan/plan.h"
 
 struct meter {
-    int proc;  /* the run's own /proc */
-    int store; /* the file system in memory that all private directories lie in */
+    int proc; /* the run's own /proc, or the host's: then with the numbers of its pid namespace */
+    int self; /* pid 1's number in it */
+    bool shows_others;
+    size_t level; /* how many pid namespaces deeper than that /proc's the run is */
+    int store;    /* the file system in memory that all private directories lie in */
     bool count_memory;
     bool count_files;
     uint64_t memory_limit;

@@ -182,6 +182,7 @@ static bool prepare_writable(const struct plan *plan, size_t number, const struc
     case STEP_HIDE_FILE:
     case STEP_EMPTY_FILE:
     case STEP_PROC:
+    case STEP_PROC_OF_HOST:
         break;
     }
     return true;
@@ -214,6 +215,8 @@ static bool prepare_read_only(const struct plan *plan, size_t number, const stru
         return mountfd_clone(scratch->tree, MASK_EMPTY_FILE, 0, &prepared->mount, err);
     case STEP_PROC:
         return proc_prepare(plan, scratch, prepared, err);
+    case STEP_PROC_OF_HOST:
+        return proc_prepare_of_host(plan, scratch, prepared, err);
     }
     return error_set(err, "the plan has a step of an unknown kind");
 }

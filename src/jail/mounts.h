@@ -49,6 +49,8 @@ bool devices_prepare(const struct plan *plan, const struct step *step, int direc
 bool devices_prepare_memory(const struct plan *plan, const struct scratch *scratch, struct prepared *prepared,
                             struct error *err);
 bool proc_prepare(const struct plan *plan, const struct scratch *scratch, struct prepared *prepared, struct error *err);
+bool proc_prepare_of_host(const struct plan *plan, const struct scratch *scratch, struct prepared *prepared,
+                          struct error *err);
 bool proc_protect(int proc, struct error *err);
 bool overlay_prepare(const struct step *step, size_t number, const struct scratch *scratch, struct prepared *prepared,
                      struct error *err);

@@ -2,7 +2,14 @@
  * Its system-wide half is the host's all the same, and checks the user id, not
  * capabilities: a root without any capability could write core_pattern and have
  * the host run a program (attack 104). So that half becomes read-only, and what
- * only tells secrets of the kernel is hidden. */
+ * only tells secrets of the kernel is hidden.
+ *
+ * The kernel refuses a fresh one where parts of the /proc around us are covered,
+ * as container engines do: it would uncover them. Then the one around us is
+ * shown, and nothing in it can be written. Its processes cannot be hidden by
+ * mounts (they come and go); what is secret in them (memory, environment, open
+ * files) the kernel shows to nobody who may not trace them, and no process may
+ * trace one outside its own user namespace. */
 #include "jail/mounts.h"
 
 #include "base/fd.h"
@@ -18,11 +25,10 @@ static const char *name_in_proc(const char *path)
     return path + sizeof "/proc/" - 1;
 }
 
-bool proc_prepare(const struct plan *plan, const struct scratch *scratch, struct prepared *prepared, struct error *err)
+/* Names that are there, and could be read. */
+static bool hide_kernel_interfaces(const struct plan *plan, const struct scratch *scratch, struct prepared *prepared,
+                                   struct error *err)
 {
-    if (!mountfd_new("proc", NULL, 0, MOUNT_SAFE | MOUNT_ATTR_NOEXEC, &prepared->mount, err))
-        return error_wrap(err, "this system does not let cloche have a /proc of its own (inside a container, its own "
-                               "/proc must not be masked: docker needs --security-opt systempaths=unconfined)");
     for (size_t i = 0; proc_hidden[i]; i++) {
         const char *name = name_in_proc(proc_hidden[i]);
         struct stat status;
@@ -40,6 +46,24 @@ bool proc_prepare(const struct plan *plan, const struct scratch *scratch, struct
         prepared_add(plan->arena, prepared, mount, name);
     }
     return true;
+}
+
+bool proc_prepare(const struct plan *plan, const struct scratch *scratch, struct prepared *prepared, struct error *err)
+{
+    if (!mountfd_new("proc", NULL, 0, MOUNT_SAFE | MOUNT_ATTR_NOEXEC, &prepared->mount, err))
+        return error_wrap(err, "this system does not let cloche have a /proc of its own");
+    return hide_kernel_interfaces(plan, scratch, prepared, err);
+}
+
+/* With all that the container's engine has mounted over parts of it. */
+bool proc_prepare_of_host(const struct plan *plan, const struct scratch *scratch, struct prepared *prepared,
+                          struct error *err)
+{
+    FD_CLEANUP int place = -1;
+
+    return mountfd_place(SLICE("/proc"), &place, err) &&
+           mountfd_clone(place, "", MOUNT_SAFE_READ_ONLY | MOUNT_ATTR_NOEXEC, &prepared->mount, err) &&
+           hide_kernel_interfaces(plan, scratch, prepared, err);
 }
 
 bool proc_protect(int proc, struct error *err)

@@ -180,6 +180,7 @@ static bool is_own_tmpfs(const struct region *region)
     case STEP_OVERLAY:
     case STEP_DEVICES:
     case STEP_PROC:
+    case STEP_PROC_OF_HOST:
         break;
     }
     return false;
@@ -357,7 +358,9 @@ static void add_special(struct builder *builder)
     struct step *devices;
 
     bool own = builder->policy->around.backend == BACKEND_NAMESPACES;
-    add_step(builder, STEP_PROC, SLICE("/proc"), (struct origin){"built-in", own ? "own /proc" : "the host's /proc"});
+    bool shared = own && builder->policy->around.shares_proc;
+    add_step(builder, shared ? STEP_PROC_OF_HOST : STEP_PROC, SLICE("/proc"),
+             (struct origin){"built-in", own && !shared ? "own /proc" : "the host's /proc"});
     devices = add_step(builder, STEP_DEVICES, SLICE("/dev"),
                        (struct origin){"built-in", own ? "own /dev" : "the host's /dev"});
     devices->mode = 0755;

@@ -29,6 +29,7 @@ enum access plan_access_at(const struct plan *plan, struct slice path)
         return innermost->writable ? ACCESS_WRITE : ACCESS_READ;
     case STEP_DEVICES:
     case STEP_PROC:
+    case STEP_PROC_OF_HOST:
         break;
     }
     /* Made whole by their own code from the same built-in rules. */
@@ -44,7 +45,8 @@ void plan_landlock(struct plan *plan, const struct facts *facts)
         const struct step *step = &plan->steps[i];
         bool own = step->kind == STEP_PRIVATE || step->kind == STEP_OVERLAY || step->kind == STEP_DEVICES ||
                    step->kind == STEP_PROC;
-        bool bound = step->kind == STEP_ROOT || step->kind == STEP_BIND || step->kind == STEP_EMPTY_FILE;
+        bool bound = step->kind == STEP_ROOT || step->kind == STEP_BIND || step->kind == STEP_EMPTY_FILE ||
+                     step->kind == STEP_PROC_OF_HOST;
         if (!own && !(bound && (step->writable || plan->landlock_reads)))
             continue;
         plan->landlock = arena_grow(plan->arena, plan->landlock, plan->landlock_count, plan->landlock_count + 1,
@@ -71,6 +73,16 @@ static void plan_capabilities(struct plan *plan, const struct facts *facts)
         plan->keep_file_capabilities = true;
 }
 
+/* Environment and memory of the host's processes stay out of reach: what may be
+ * traced may be read, and that takes a capability over their user namespace. */
+static void plan_shared_proc(struct plan *plan)
+{
+    if (plan->policy->around.shares_proc)
+        plan->weaker = "a fresh /proc is refused here (cloche doctor tells why), so the host's is shown, read-only: "
+                       "names, arguments, mounts and network tables of the processes outside can be seen, and those "
+                       "inside have other numbers in it";
+}
+
 bool plan_make(struct arena *arena, const struct policy *policy, const struct facts *facts, const struct tree *tree,
                struct slice working_directory, struct plan *plan, struct error *err)
 {
@@ -83,10 +95,12 @@ bool plan_make(struct arena *arena, const struct policy *policy, const struct fa
                           .working_directory = working_directory};
     if (!plan_mounts(plan, tree, err))
         return false;
-    if (plan->backend == BACKEND_LANDLOCK)
+    if (plan->backend == BACKEND_LANDLOCK) {
         plan_confine(plan, tree, facts);
-    else
+    } else {
         plan_landlock(plan, facts);
+        plan_shared_proc(plan);
+    }
     plan_environment(plan);
     plan_limits(plan, facts);
     plan_capabilities(plan, facts);

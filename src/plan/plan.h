@@ -25,7 +25,8 @@ enum step_kind {
     STEP_PRIVATE,        /* a tmpfs of mode `mode` holding `entries`, writable if `writable` */
     STEP_OVERLAY,        /* copy-on-write over the host's `path`; the upper layer is a tmpfs of this run */
     STEP_DEVICES,        /* /dev: a tmpfs with the usual nodes, its own devpts and shm, and `entries` (device files) */
-    STEP_PROC            /* a fresh /proc with its dangerous parts read-only or hidden */
+    STEP_PROC,           /* a fresh /proc with its dangerous parts read-only or hidden */
+    STEP_PROC_OF_HOST /* the host's /proc, read-only, with its dangerous parts hidden: where a fresh one is refused */
 };
 
 enum entry_kind { ENTRY_DIRECTORY, ENTRY_FILE, ENTRY_LINK, ENTRY_DEVICE };
@@ -142,7 +143,7 @@ struct plan {
     size_t withheld_capacity;
     char *private_directory; /* where TMPDIR leads; its last X's are replaced when it is made; NULL: none */
     bool keep_metadata;      /* modes, owners and attributes of files cannot be changed at all */
-    const char *weaker;      /* one clause: how this run differs from one in namespaces; NULL: it does not */
+    const char *weaker;      /* one clause: how this run differs from one that has all it needs; NULL: it does not */
 
     struct landlock_rule *landlock;
     size_t landlock_count;

@@ -30,6 +30,8 @@ const char *step_kind_name(enum step_kind kind)
         return "devices";
     case STEP_PROC:
         return "proc";
+    case STEP_PROC_OF_HOST:
+        return "proc of the host";
     }
     return "unknown";
 }
@@ -67,6 +69,7 @@ static const char *access_word(const struct step *step)
     case STEP_EMPTY_FILE:
     case STEP_DEVICES:
     case STEP_PROC:
+    case STEP_PROC_OF_HOST:
         break;
     }
     return "read-only";

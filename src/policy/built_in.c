@@ -166,10 +166,14 @@ static void deny_own_files(struct policy *policy)
         deny_writing(policy, "the policy of this run", policy->sources.items[i].text);
 }
 
-/* /proc and /dev of the run's own. */
+/* /proc and /dev of the run's own; or the host's /proc, where no other can be
+ * had, of which nothing can be written. */
 static void add_kernel_places(struct policy *policy)
 {
-    add(policy, "own /proc", "/proc", ACCESS_WRITE, BACKING_FRESH);
+    if (policy->around.shares_proc)
+        add(policy, "the host's /proc", "/proc", ACCESS_READ, BACKING_HOST);
+    else
+        add(policy, "own /proc", "/proc", ACCESS_WRITE, BACKING_FRESH);
     for (size_t i = 0; proc_read_only[i]; i++)
         add(policy, "kernel interfaces", proc_read_only[i], ACCESS_READ, BACKING_FRESH);
     for (size_t i = 0; proc_hidden[i]; i++)

@@ -149,6 +149,8 @@ static const char *why_readable(const struct path_rule *rule)
     }
     if (rule_access(rule) == ACCESS_EMPTY)
         return "reads as an empty file";
+    if (rule->list == LIST_BUILT_IN && rule_access(rule) == ACCESS_READ)
+        return "the host's own";
     return rule->list == LIST_ALLOW_READ ? "allowed by allowRead"
            : rule->list == LIST_RULES    ? "allowed by a rule"
                                          : "writable, so readable";

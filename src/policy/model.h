@@ -152,6 +152,7 @@ struct surroundings {
     char *const *command;     /* argv, NULL at the end; NULL when there is none */
     bool is_root;
     enum backend backend;
+    bool shares_proc;  /* with namespaces: a fresh /proc is refused here, so the host's is shown */
     unsigned accepted; /* bits of host/degraded.h: weaker modes the user accepts */
 };
 

@@ -100,6 +100,7 @@ bool session_read(struct arena *arena, const struct session_request *request, st
                                   request->environment, request->command, &session->around, err))
         return false;
     session->around.backend = request->backend;
+    session->around.shares_proc = request->shares_proc;
     session->around.accepted = request->accepted;
     if (!choose_sources(arena, request, session, err))
         return false;

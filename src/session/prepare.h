@@ -17,6 +17,7 @@ struct session_request {
     char *const *environment; /* cloche's own */
     char *const *command;     /* argv, NULL at the end; NULL: none */
     enum backend backend;
+    bool shares_proc;  /* a fresh /proc is refused here */
     unsigned accepted; /* by --allow-degraded: bits of host/degraded.h */
 };
 

@@ -240,6 +240,7 @@ static bool apply_step(struct model *model, const struct step *step, struct erro
         writable = step->kind == STEP_PRIVATE;
         break;
     case STEP_PROC:
+    case STEP_PROC_OF_HOST:
         root = make_own(model, NODE_DIRECTORY, 0555);
         break;
     case STEP_HIDE_FILE:

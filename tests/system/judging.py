@@ -20,6 +20,14 @@ def start(person, *arguments, **keywords):
                             text=True, **options, **as_person(person))
 
 
+def where_mounted(person, mounting, *arguments, call="cloche", **keywords):
+    """A run where root did `mounting` before, in a mount namespace of its own. $1 is the project."""
+    script = f'{mounting}\ncd "$1" && shift && exec setpriv --reuid {person.uid} --regid {person.uid} --clear-groups "$@"'
+    return subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-ec", script, "sh", person.project,
+                           person.binaries / call, *arguments], env=person.environment, text=True, check=False,
+                          **{"timeout": PATIENCE, "stdin": subprocess.DEVNULL, "capture_output": True, **keywords})
+
+
 def fingerprint(top, leave_out=()):
     """All that a command could have changed below `top`: name, mode, owner, inode, time, content."""
     found = {}

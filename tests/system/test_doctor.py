@@ -284,7 +284,9 @@ def test_masked_proc_is_blamed_as_in_a_container(binary):
     item = finding(report, "fresh-proc")
     assert item["status"] == "missing" and "masked" in item["detail"], item
     assert "systempaths=unconfined" in item["remedy"]
-    assert report["verdict"] == "degraded" and report["backend"] == "landlock"
+    assert report["verdict"] == "degraded" and report["backend"] == "namespaces"
+    (shortfall,) = [item for item in report["notEnforced"] if "/proc" in item["what"]]
+    assert shortfall["token"] is None and "read-only" in shortfall["why"]
 
 
 # --- system-call filters ----------------------------------------------------
