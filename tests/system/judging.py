@@ -7,6 +7,8 @@ import subprocess
 import time
 
 PATIENCE = 30
+TOP = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("CLOCHE", TOP / "build" / "cloche")).parent
 
 
 def as_person(person):
