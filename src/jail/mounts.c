@@ -126,6 +126,17 @@ static bool make_directory(const struct step *step, size_t number, unsigned mode
     return fill(*directory, step, err);
 }
 
+static bool make_copy(const struct step *step, size_t number, const struct scratch *scratch, struct error *err)
+{
+    char name[DIRECTORY_NAME_MAX];
+
+    directory_name(number, name);
+    FD_CLEANUP int file = openat(scratch->tree, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+    if (file < 0 || write(file, step->content.ptr, step->content.len) != (ssize_t)step->content.len)
+        return error_set_errno(err, errno, "cannot write a file in a tmpfs");
+    return true;
+}
+
 static bool clone_directory(size_t number, const struct scratch *scratch, struct prepared *prepared, struct error *err)
 {
     char name[DIRECTORY_NAME_MAX];
@@ -172,6 +183,8 @@ static bool prepare_writable(const struct plan *plan, size_t number, const struc
     case STEP_PRIVATE:
         return make_directory(step, number, step->mode, scratch, &directory, err) &&
                (!step->writable || clone_directory(number, scratch, prepared, err));
+    case STEP_COPY:
+        return make_copy(step, number, scratch, err);
     case STEP_OVERLAY:
         return overlay_prepare(step, number, scratch, prepared, err);
     case STEP_DEVICES:
@@ -201,6 +214,7 @@ static bool prepare_read_only(const struct plan *plan, size_t number, const stru
     case STEP_PRIVATE:
         return step->writable || clone_directory(number, scratch, prepared, err);
     case STEP_ROOT_EMPTY:
+    case STEP_COPY:
     case STEP_DEVICES:
         return clone_directory(number, scratch, prepared, err);
     case STEP_BIND:

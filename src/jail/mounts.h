@@ -22,8 +22,8 @@ struct prepared {
 
 /* What mounts are made from: one tmpfs, which the sandbox never sees as a whole.
  * It holds the hidden file, empty file and hidden directory that all masks show,
- * a directory for each step that shows no files of the host's, and the layers of
- * overlays. A file system for each of them would cost more than all the rest.
+ * a directory or file for each step that shows none of the host's, and the layers
+ * of overlays. A file system for each of them would cost more than all the rest.
  *
  * It is filled first; what the sandbox may write is cloned from it then. Before
  * the masks are, it becomes read-only, and so they are. */

@@ -15,6 +15,17 @@ struct effect {
 
 struct effect plan_effect_at(const struct policy *policy, struct slice path);
 
+/* A file that is to be shown as the user's own. */
+struct copy {
+    struct slice path;
+    struct slice content;
+};
+
+enum { COPIES_MAX = 32 };
+
+/* Returns how many there are. */
+size_t plan_find_copies(const struct policy *policy, const struct tree *tree, struct copy copies[COPIES_MAX]);
+
 bool plan_mounts(struct plan *plan, const struct tree *tree, struct error *err);
 void plan_landlock(struct plan *plan, const struct facts *facts);
 /* The same with Landlock alone: grants, what cannot be held, what is weaker. */

@@ -177,6 +177,7 @@ static bool is_own_tmpfs(const struct region *region)
     case STEP_PIN:
     case STEP_HIDE_FILE:
     case STEP_EMPTY_FILE:
+    case STEP_COPY:
     case STEP_OVERLAY:
     case STEP_DEVICES:
     case STEP_PROC:
@@ -372,6 +373,20 @@ static void add_special(struct builder *builder)
     }
 }
 
+/* Where no rule speaks of them, and the host's would be shown. */
+static void add_copies(struct builder *builder)
+{
+    struct copy copies[COPIES_MAX];
+    size_t count = plan_find_copies(builder->policy, builder->tree, copies);
+
+    for (size_t i = 0; i < count; i++) {
+        if (!region_at(builder, copies[i].path))
+            add_step(builder, STEP_COPY, copies[i].path,
+                     (struct origin){"built-in", "a copy of the user's own, for ssh"})
+                ->content = copies[i].content;
+    }
+}
+
 /* The run-time directory of the user, which programs expect to be there. */
 static void place_runtime_directory(struct builder *builder)
 {
@@ -457,6 +472,7 @@ bool plan_mounts(struct plan *plan, const struct tree *tree, struct error *err)
     place_runtime_directory(&builder);
     pin_ancestors(&builder);
     add_special(&builder);
+    add_copies(&builder);
     sort_steps(&builder);
     if (plan->steps[0].path.len != 1)
         return error_set(err, "cannot plan the run: the first step is not the root (this is a defect of cloche)");

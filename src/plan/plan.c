@@ -24,6 +24,7 @@ enum access plan_access_at(const struct plan *plan, struct slice path)
     case STEP_ROOT:
     case STEP_BIND:
     case STEP_PIN:
+    case STEP_COPY:
     case STEP_PRIVATE:
     case STEP_OVERLAY:
         return innermost->writable ? ACCESS_WRITE : ACCESS_READ;

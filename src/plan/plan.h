@@ -22,6 +22,7 @@ enum step_kind {
     STEP_HIDE_DIRECTORY, /* a read-only tmpfs of mode `mode` holding `entries` and nothing else */
     STEP_HIDE_FILE,      /* a regular file of mode 000, read-only: opening it gives EACCES */
     STEP_EMPTY_FILE,     /* an empty regular file of mode 444, read-only */
+    STEP_COPY,           /* a regular file of the user's own that holds `content`, read-only */
     STEP_PRIVATE,        /* a tmpfs of mode `mode` holding `entries`, writable if `writable` */
     STEP_OVERLAY,        /* copy-on-write over the host's `path`; the upper layer is a tmpfs of this run */
     STEP_DEVICES,        /* /dev: a tmpfs with the usual nodes, its own devpts and shm, and `entries` (device files) */
@@ -47,6 +48,7 @@ struct step {
     struct entry *entries;
     size_t entry_count;
     size_t entry_capacity;
+    struct slice content; /* STEP_COPY */
     struct origin origin; /* the rule that asked for it */
 };
 

@@ -22,6 +22,8 @@ const char *step_kind_name(enum step_kind kind)
         return "hide file";
     case STEP_EMPTY_FILE:
         return "empty file";
+    case STEP_COPY:
+        return "copy";
     case STEP_PRIVATE:
         return "private";
     case STEP_OVERLAY:
@@ -67,6 +69,7 @@ static const char *access_word(const struct step *step)
     case STEP_ROOT_EMPTY:
         return "shows only what is allowed";
     case STEP_EMPTY_FILE:
+    case STEP_COPY:
     case STEP_DEVICES:
     case STEP_PROC:
     case STEP_PROC_OF_HOST:

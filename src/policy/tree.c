@@ -231,6 +231,15 @@ static bool host_read(void *context, struct slice path, size_t limit, struct are
     return file_read(arena_slice(arena, path).ptr, limit, arena, content, NULL, NULL);
 }
 
+static bool host_is_roots_alone(void *context, struct slice path)
+{
+    struct host_tree *host = context;
+    struct stat status;
+
+    return lstat(arena_slice(host->arena, path).ptr, &status) == 0 && status.st_uid == 0 &&
+           (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 static bool host_list(void *context, struct slice path, void (*found)(void *argument, struct slice name),
                       void *argument)
 {
@@ -260,6 +269,7 @@ struct tree *tree_of_host(struct arena *arena)
                                .is_known_directory = host_is_known_directory,
                                .list = host_list,
                                .read = host_read,
+                               .is_roots_alone = host_is_roots_alone,
                                .context = host};
     return &host->tree;
 }

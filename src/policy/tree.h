@@ -24,11 +24,13 @@ struct tree {
      * reached without links? May be NULL: then nothing is known. */
     bool (*is_known_directory)(void *context, struct slice path);
     /* Calls `found` for each name in a directory, in any order. Only ever asked
-     * for the project's top and $HOME. False if it cannot be read. */
+     * for the project's top, $HOME and ssh's own directory. False if it cannot be read. */
     bool (*list)(void *context, struct slice path, void (*found)(void *argument, struct slice name), void *argument);
     /* The content of a small regular file; false if it is not one or larger
-     * than `limit`. Only ever asked for git's pointer files. */
+     * than `limit`. Only ever asked for git's pointer files and ssh's configuration. */
     bool (*read)(void *context, struct slice path, size_t limit, struct arena *arena, struct slice *content);
+    /* Does it belong to root, and can nobody else write it? May be NULL: then nothing does. */
+    bool (*is_roots_alone)(void *context, struct slice path);
     void *context;
 };
 

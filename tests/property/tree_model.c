@@ -247,6 +247,7 @@ static bool apply_step(struct model *model, const struct step *step, struct erro
         root = make_own(model, NODE_FILE, 0);
         writable = false;
         break;
+    case STEP_COPY:
     case STEP_EMPTY_FILE:
         root = make_own(model, NODE_FILE, 0444);
         writable = false;
