@@ -334,6 +334,9 @@ struct decision decide_dns(const struct policy *policy, const struct host *host)
 
 struct decision decide_unix(const struct policy *policy, struct slice real_path)
 {
+    if (policy->seccomp.block_unix_sockets && policy->seccomp.enabled)
+        return (struct decision){.origin = {"built-in", "seccomp.blockUnixSockets"},
+                                 .why = "seccomp.blockUnixSockets refuses all unix sockets"};
     if (policy->network.allow_all_unix_sockets)
         return (struct decision){
             .allowed = true, .origin = policy->network.all_unix_origin, .why = "allowAllUnixSockets is true"};

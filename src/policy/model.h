@@ -55,6 +55,7 @@ struct path_rule {
     bool derived;        /* from $PATH or a default: dropped, not refused, where it cannot be honoured */
     bool vital;          /* cloche's own policy and state: a run that could make it is not let through in silence */
     bool protects;       /* a protected name that exists, or what git finds through one */
+    bool socket;         /* shown because network.allowUnixSockets names it */
     struct origin origin;
 
     /* Filled by policy_resolve. */
@@ -184,6 +185,7 @@ struct policy {
         bool allow_all_unix_sockets;
         struct origin all_unix_origin;
         bool unix_datagram;
+        struct origin unix_datagram_origin;
         struct port_rules host_ports;
         struct port_rules publish_ports;
     } network;

@@ -46,14 +46,22 @@ void rename_index(struct policy *policy)
     map_reserve(policy->spoken, policy->paths.count);
     for (size_t i = 0; i < policy->paths.count; i++) {
         const struct path_rule *rule = &policy->paths.items[i];
-        if (!rule->dropped && (rule->pattern.literal || rule->widened))
-            mark_above(policy, rule->real, is_apart(rule));
+        if (rule->dropped || (!rule->pattern.literal && !rule->widened))
+            continue;
+        mark_above(policy, rule->real, is_apart(rule));
+        for (size_t j = 0; rule->vital && j < rule->link_count; j++)
+            mark_above(policy, rule->links[j].at, true);
     }
+}
+
+bool policy_names_below(const struct policy *policy, struct slice directory)
+{
+    return map_get(policy->spoken, directory) == &narrows_below;
 }
 
 bool policy_narrows_below(const struct policy *policy, struct slice directory)
 {
-    if (map_get(policy->spoken, directory) == &narrows_below)
+    if (policy_names_below(policy, directory))
         return true;
     for (size_t i = 0; i < policy->pattern_count; i++) {
         if (narrows(policy->patterns[i]) && pattern_speaks_below(&policy->patterns[i]->pattern, directory))

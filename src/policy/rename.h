@@ -15,6 +15,11 @@ void rename_index(struct policy *policy);
  * carries such a thing cannot be renamed (attacks 5, 112). */
 bool policy_narrows_below(const struct policy *policy, struct slice directory);
 
+/* The same for rules that name a path, without patterns. A link made at such a name
+ * would lead whoever follows the rule's path (the next run to its own policy) to
+ * what lies behind the link. */
+bool policy_names_below(const struct policy *policy, struct slice directory);
+
 /* May something below `from` be judged otherwise at the same place below `to`?
  * Then the rename would carry it out of reach of a rule, or bring under a rule what
  * nobody could have made there. True as well when it cannot be told. Protected

@@ -388,13 +388,21 @@ static void add_worktree_grant(struct policy *policy, const struct tree *tree)
     grant_below(policy, LIST_ALLOW_WRITE, path_parent(directory), (const char *const[]){own, NULL});
 }
 
-static void index_rule(struct policy *policy, struct path_rule *rule)
+static void index_at(struct policy *policy, struct slice path, struct path_rule *rule)
 {
     struct rule_chain *link = ARENA_NEW(policy->arena, struct rule_chain);
-    void **place = map_at(policy->by_path, rule->real);
+    void **place = map_at(policy->by_path, path);
 
     *link = (struct rule_chain){rule, *place};
     *place = link;
+}
+
+static void index_rule(struct policy *policy, struct path_rule *rule)
+{
+    index_at(policy, rule->real, rule);
+    /* A link on the way to cloche's own policy must not be exchanged either. */
+    for (size_t i = 0; rule->vital && i < rule->link_count; i++)
+        index_at(policy, rule->links[i].at, rule);
 }
 
 /* Every directory above `path` leads to something visible. */
@@ -461,6 +469,32 @@ static void judge_project(struct policy *policy, struct problems *problems)
     }
 }
 
+/* A socket that may be connected to must be in sight, also where /run and /tmp are
+ * the run's own or a secret lies around it. */
+static void add_sockets(struct policy *policy)
+{
+    const struct name_rules *sockets = &policy->network.unix_sockets;
+
+    for (size_t i = 0; i < sockets->count; i++) {
+        struct slice path = sockets->items[i].text;
+        if (path.ptr[0] != '/' || policy->around.personality == PERSONALITY_SRT)
+            continue;
+        policy_add_path(policy, (struct path_rule){.list = LIST_ALLOW_READ,
+                                                   .text = path,
+                                                   .pattern = {.text = path, .fixed = path, .literal = true},
+                                                   .socket = true,
+                                                   .origin = sockets->items[i].origin});
+    }
+}
+
+/* Whoever may connect to what lies in a directory is not thereby shown the
+ * directory. */
+static void judge_socket(struct path_rule *rule)
+{
+    if (rule->socket && !rule->dropped && rule->node == NODE_DIRECTORY)
+        drop(rule, "a directory: the sockets in it that are in sight");
+}
+
 static void follow_sockets(struct policy *policy, const struct tree *tree)
 {
     struct name_rules *sockets = &policy->network.unix_sockets;
@@ -475,8 +509,10 @@ static void follow_sockets(struct policy *policy, const struct tree *tree)
 
 void policy_resolve(struct policy *policy, const struct tree *tree, struct problems *problems)
 {
-    size_t written = policy->paths.count;
     struct error err; /* one for all: it is large */
+
+    add_sockets(policy);
+    size_t written = policy->paths.count;
 
     for (size_t i = 0; i < written; i++) {
         if (policy->filesystem.disabled)
@@ -493,6 +529,8 @@ void policy_resolve(struct policy *policy, const struct tree *tree, struct probl
     for (size_t i = 0; i < policy->paths.count; i++)
         judge_own_places(policy, &policy->paths.items[i], problems);
     judge_all_links(policy, problems);
+    for (size_t i = 0; i < policy->paths.count; i++)
+        judge_socket(&policy->paths.items[i]);
     for (size_t i = 0; i < policy->paths.count; i++)
         drop_unusable(policy, &policy->paths.items[i], problems);
 

@@ -2,10 +2,12 @@
  * 112), and what it may not be refused for. */
 #include "world.h"
 
+#include "policy/decide.h"
 #include "policy/rename.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -128,6 +130,101 @@ static void test_private_places_hold_the_directories_above_them(void **state)
     world_free(&world);
 }
 
+/* ---- a rename that is let through changes nothing ---- */
+
+static unsigned dice(uint64_t *seed, unsigned sides)
+{
+    *seed = *seed * 6364136223846793005U + 1442695040888963407U;
+    return (unsigned)(*seed >> 33) % sides;
+}
+
+static void random_path(uint64_t *seed, const char *const *names, unsigned count, unsigned depth, char *out)
+{
+    for (unsigned i = 0; i < depth; i++) {
+        const char *name = names[dice(seed, count)];
+        size_t used = strlen(out);
+        snprintf(out + used, 128 - used, "/%s", name);
+    }
+}
+
+static const char *const plain[] = {"a", "b", "s", "x.k"};
+
+static void random_policy(uint64_t *seed, char out[1024])
+{
+    static const char *const wild[] = {"a", "b", "s", "x.k", "*", "**", "[ab]", "*.k"};
+    static const char *const lists[] = {"denyRead", "denyWrite", "allowRead"};
+    char rules[3][512] = {"", "", ""};
+
+    for (unsigned i = 0; i < 1 + dice(seed, 4); i++) {
+        unsigned list = dice(seed, 4) % 3;
+        char path[128] = "/w";
+        /* Reading is granted by name only. */
+        random_path(seed, list == 2 ? plain : wild, list == 2 ? 4 : 8, 1 + dice(seed, 3), path);
+        size_t used = strlen(rules[list]);
+        snprintf(rules[list] + used, sizeof rules[list] - used, "%s\"%s\"", used ? "," : "", path);
+    }
+    snprintf(out, 1024, "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\"/w\"],\"%s\":[%s],\"%s\":[%s],\"%s\":[%s]}}",
+             lists[0], rules[0], lists[1], rules[1], lists[2], rules[2]);
+}
+
+static bool may_write(const struct world *world, const char *path)
+{
+    return decide_write_at(&world->policy, slice_of(path), true).allowed;
+}
+
+static bool may_read(const struct world *world, const char *path)
+{
+    return decide_real_path(&world->policy, OPERATION_READ, slice_of(path)).allowed;
+}
+
+static void compare_below(const struct world *world, uint64_t *seed, const char *policy, const char *from,
+                          const char *to)
+{
+    for (int i = 0; i < 30; i++) {
+        char tail[128] = "";
+        char before[512];
+        char after[512];
+        random_path(seed, plain, 4, 1 + dice(seed, 3), tail);
+        snprintf(before, sizeof before, "%s%s", from, tail);
+        snprintf(after, sizeof after, "%s%s", to, tail);
+        if (may_write(world, before) != may_write(world, after) || may_read(world, before) != may_read(world, after))
+            fail_msg("%s: %s is judged otherwise than %s", policy, before, after);
+    }
+}
+
+static void test_rename_that_is_let_through_changes_nothing_for_random_policies(void **state)
+{
+    enum { POLICIES = 1500 };
+    uint64_t seed = 20261115;
+    size_t through = 0;
+    size_t tried = 0;
+    (void)state;
+
+    for (int i = 0; i < POLICIES; i++) {
+        struct world world;
+        char policy[1024];
+        random_policy(&seed, policy);
+        if (!world_make(&world, "/w/a/b/s\n/w/b/a/x.k\n/w/s/a/b/f\n/w/x.k/\n", policy))
+            fail_msg("%s does not load", policy);
+        for (int j = 0; j < 12; j++) {
+            char from[128] = "/w";
+            char to[128] = "/w";
+            random_path(&seed, plain, 4, 1 + dice(&seed, 3), from);
+            random_path(&seed, plain, 4, 1 + dice(&seed, 3), to);
+            if (!may_write(&world, from) || !may_write(&world, to))
+                continue;
+            tried++;
+            if (escapes(&world, from, to))
+                continue;
+            through++;
+            compare_below(&world, &seed, policy, from, to);
+        }
+        world_free(&world);
+    }
+    /* One that refuses everything would pass for ever. */
+    assert_true(through * 4 > tried && tried > POLICIES * 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +234,7 @@ int main(void)
         cmocka_unit_test(test_pattern_that_matches_before_and_after_forbids_no_rename),
         cmocka_unit_test(test_pattern_that_matches_by_the_name_of_a_directory_forbids_its_rename),
         cmocka_unit_test(test_grant_inside_what_a_pattern_hides_is_no_way_out),
+        cmocka_unit_test(test_rename_that_is_let_through_changes_nothing_for_random_policies),
         cmocka_unit_test(test_private_places_hold_the_directories_above_them),
     };
 
