@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { BLOCK_SIZE = 64 * 1024 };
@@ -19,6 +20,7 @@ struct arena_block {
     struct arena_block *older;
     size_t used;
     size_t size;
+    size_t mapped; /* by arena_share: all its bytes, this header's too; 0: it is malloc's */
     alignas(max_align_t) unsigned char bytes[];
 };
 
@@ -44,8 +46,10 @@ static void *take(struct arena *arena, size_t size)
             out_of_memory();
         block->used = 0;
         block->size = capacity;
+        block->mapped = 0;
         block->older = arena->newest;
         arena->newest = block;
+        arena->shared = false;
     }
     void *memory = block->bytes + block->used;
     block->used += size;
@@ -123,13 +127,32 @@ char *arena_printf(struct arena *arena, const char *format, ...)
     return text;
 }
 
+void arena_share(struct arena *arena, size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (memory == MAP_FAILED)
+        return;
+    struct arena_block *block = memory;
+    *block = (struct arena_block){.size = size - sizeof *block, .mapped = size};
+    *arena = (struct arena){.newest = block, .shared = true};
+}
+
+bool arena_is_shared(const struct arena *arena)
+{
+    return arena->shared;
+}
+
 void arena_free(struct arena *arena)
 {
     struct arena_block *block = arena->newest;
 
     while (block) {
         struct arena_block *older = block->older;
-        free(block);
+        if (block->mapped)
+            munmap(block, block->mapped);
+        else
+            free(block);
         block = older;
     }
     *arena = (struct arena){0};

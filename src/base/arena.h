@@ -6,6 +6,7 @@
 #include "base/slice.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct arena_block;
@@ -13,6 +14,7 @@ struct arena_block;
 struct arena {
     struct arena_block *newest;
     void *last; /* the newest allocation */
+    bool shared;
 };
 
 /* Zeroed memory, aligned for any type. Never NULL: when memory is exhausted the
@@ -28,6 +30,12 @@ void *arena_grow(struct arena *arena, void *items, size_t have, size_t need, siz
 struct slice arena_slice(struct arena *arena, struct slice text);
 char *arena_string(struct arena *arena, const char *text);
 char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* For an arena that is still empty: processes that are forked from now on see
+ * what is allocated later, at the same addresses, as long as it fits into `size`
+ * bytes and arena_is_shared() says so. They must not allocate from it. */
+void arena_share(struct arena *arena, size_t size);
+bool arena_is_shared(const struct arena *arena);
 
 void arena_free(struct arena *arena);
 

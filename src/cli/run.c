@@ -89,43 +89,44 @@ static void say_if_hidden(const struct session *session, const char *command)
 
 /* One attempt with one backend. `again`: not the first, because this system gives
  * no usable namespaces or no fresh /proc, for the reason in `err`. */
-static enum jail_end attempt(struct arena *arena, const struct options *options, bool again, int *status,
-                             struct error *err)
+static enum jail_end attempt(struct arena *arena, const struct options *options, bool again,
+                             struct head_start *head_start, int *status, struct error *err)
 {
-    struct session session;
+    struct session *session = ARENA_NEW(arena, struct session);
     struct error why = *err;
 
-    bool prepared = session_prepare(arena, &options->request, &session, err);
+    bool prepared = session_prepare(arena, &options->request, session, err);
     if (!again || !prepared)
-        session_say(&session, err);
+        session_say(session, err);
     *err = why;
-    if (!prepared || say_objections(options, &session, again) > 0)
+    if (!prepared || say_objections(options, session, again) > 0)
         return JAIL_REFUSED;
-    say_details(&session);
-    if (!again && session.plan.network == NETWORK_HOST)
+    say_details(session);
+    if (!again && session->plan.network == NETWORK_HOST)
         log_warning("the command uses the host's network, unfiltered (%s)",
-                    origin_text(arena, &session.policy.network.mode_origin));
+                    origin_text(arena, &session->policy.network.mode_origin));
     /* A fall-back that nobody asked for is said whatever -q says. */
-    if (session.plan.weaker && session.plan.backend == BACKEND_NAMESPACES)
-        log_error("%s", session.plan.weaker);
-    else if (session.plan.weaker && again)
-        log_error("%s%s", BACKEND_FELL_BACK, session.plan.weaker);
-    else if (session.plan.weaker)
-        log_warning("this run is held by Landlock alone: %s", session.plan.weaker);
+    if (session->plan.weaker && session->plan.backend == BACKEND_NAMESPACES)
+        log_error("%s", session->plan.weaker);
+    else if (session->plan.weaker && again)
+        log_error("%s%s", BACKEND_FELL_BACK, session->plan.weaker);
+    else if (session->plan.weaker)
+        log_warning("this run is held by Landlock alone: %s", session->plan.weaker);
     err->text[0] = '\0';
-    enum jail_end end = jail_run(&session.plan, options->request.command, status, err);
+    enum jail_end end = jail_run(&session->plan, options->request.command, head_start, status, err);
     if (end == JAIL_ENDED && *status == STATUS_NOT_FOUND)
-        say_if_hidden(&session, options->request.command[0]);
+        say_if_hidden(session, options->request.command[0]);
     return end;
 }
 
 int command_run(int argc, char **argv)
 {
     struct arena arena ARENA_CLEANUP = {0};
+    struct arena words ARENA_CLEANUP = {0};
     struct options options;
     struct error err;
 
-    if (!options_parse(&arena, OPTIONS_FOR_RUN, argc, argv, &options, &err)) {
+    if (!options_parse(&words, OPTIONS_FOR_RUN, argc, argv, &options, &err)) {
         log_error("%s", err.text);
         return STATUS_REFUSED;
     }
@@ -139,14 +140,16 @@ int command_run(int argc, char **argv)
 
     int status = STATUS_REFUSED;
     err.text[0] = '\0';
-    enum jail_end end = attempt(&arena, &options, false, &status, &err);
+    struct head_start *head_start = options.request.backend == BACKEND_NAMESPACES ? jail_begin(&arena) : NULL;
+    enum jail_end end = attempt(&arena, &options, false, head_start, &status, &err);
+    jail_abandon(head_start);
     if (end == JAIL_NO_PROC) {
         options.request.shares_proc = true;
-        end = attempt(&arena, &options, true, &status, &err);
+        end = attempt(&arena, &options, true, NULL, &status, &err);
     }
     if (end == JAIL_NO_NAMESPACES && options.automatic) {
         options.request.backend = BACKEND_LANDLOCK;
-        end = attempt(&arena, &options, true, &status, &err);
+        end = attempt(&arena, &options, true, NULL, &status, &err);
     }
     if (end == JAIL_ENDED)
         return status;

@@ -196,7 +196,7 @@ static int refuse(const struct session *session, const struct error *err)
     return SRT_STATUS_ERROR;
 }
 
-static int run(struct arena *arena, const struct srt_options *options)
+static int run(struct arena *arena, const struct srt_options *options, struct head_start *head_start)
 {
     const char *temporary = temporary_directory();
     struct policy_source source = {.kind = SOURCE_FILE, .name = options->settings};
@@ -214,44 +214,44 @@ static int run(struct arena *arena, const struct srt_options *options)
         .command = command_of(arena, options),
     };
     struct scratch scratch __attribute__((cleanup(scratch_close))) = {.fd = -1};
-    struct session session;
+    struct session *session = ARENA_NEW(arena, struct session);
     struct error err;
     int status;
 
-    if (!session_read(arena, &request, &session, &err))
-        return refuse(&session, &err);
-    bool again = session.policy.filesystem.disabled;
+    if (!session_read(arena, &request, session, &err))
+        return refuse(session, &err);
+    bool again = session->policy.filesystem.disabled;
     if (again) {
         request.option_count = 1; /* TMPDIR is left as it is */
     } else if (temporary == default_temporary && !scratch_open(temporary, &scratch)) {
         additions[1].value = "TMPDIR=" PRIVATE_TEMPORARY;
         again = true;
     }
-    if (again && !session_read(arena, &request, &session, &err))
-        return refuse(&session, &err);
-    if (!session_resolve(&session, tree_of_host(arena)) || !session_plan(&session, &err))
-        return refuse(&session, &err);
-    if (say_objections(&session))
+    if (again && !session_read(arena, &request, session, &err))
+        return refuse(session, &err);
+    if (!session_resolve(session, tree_of_host(arena)) || !session_plan(session, &err))
+        return refuse(session, &err);
+    if (say_objections(session))
         return SRT_STATUS_ERROR;
-    enum jail_end end = jail_run(&session.plan, request.command, &status, &err);
+    enum jail_end end = jail_run(&session->plan, request.command, head_start, &status, &err);
     if (end == JAIL_NO_PROC) {
         request.shares_proc = true;
-        if (!session_prepare(arena, &request, &session, &err))
-            return refuse(&session, &err);
-        log_warning("%s", session.plan.weaker);
-        end = jail_run(&session.plan, request.command, &status, &err);
+        if (!session_prepare(arena, &request, session, &err))
+            return refuse(session, &err);
+        log_warning("%s", session->plan.weaker);
+        end = jail_run(&session->plan, request.command, NULL, &status, &err);
     }
     if (end == JAIL_NO_NAMESPACES) {
         struct error why = err;
         request.backend = BACKEND_LANDLOCK;
-        if (!session_prepare(arena, &request, &session, &err))
-            return refuse(&session, &err);
-        if (say_objections(&session)) {
+        if (!session_prepare(arena, &request, session, &err))
+            return refuse(session, &err);
+        if (say_objections(session)) {
             log_error("%s", why.text);
             return SRT_STATUS_ERROR;
         }
-        log_warning(BACKEND_FELL_BACK "%s", session.plan.weaker);
-        end = jail_run(&session.plan, request.command, &status, &err);
+        log_warning(BACKEND_FELL_BACK "%s", session->plan.weaker);
+        end = jail_run(&session->plan, request.command, NULL, &status, &err);
     }
     if (end == JAIL_ENDED)
         return status;
@@ -262,11 +262,12 @@ static int run(struct arena *arena, const struct srt_options *options)
 int srt_main(int argc, char **argv)
 {
     struct arena arena ARENA_CLEANUP = {0};
+    struct arena words ARENA_CLEANUP = {0};
     struct srt_options options;
     const char *debug = getenv("SRT_DEBUG");
 
     log_set_name("srt");
-    switch (parse(&arena, argv + (argc > 0), &options)) {
+    switch (parse(&words, argv + (argc > 0), &options)) {
     case PARSED_DONE:
         return STATUS_OK;
     case PARSED_WRONG:
@@ -284,5 +285,8 @@ int srt_main(int argc, char **argv)
         say("Error: No command specified. Use -c <command> or provide command arguments.\n");
         return SRT_STATUS_ERROR;
     }
-    return run(&arena, &options);
+    struct head_start *head_start = jail_begin(&arena);
+    int status = run(&arena, &options, head_start);
+    jail_abandon(head_start);
+    return status;
 }

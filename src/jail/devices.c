@@ -43,33 +43,31 @@ static bool make_parents(int devices, const char *name, struct error *err)
     return true;
 }
 
-/* Binds the host's `path` at `name` of the new /dev, where a file or directory
- * is made to hold it. */
-static bool add_device(const struct plan *plan, struct slice path, int directory, const char *name,
-                       struct prepared *prepared, struct error *err)
+/* Binds the host's device `place` at `name` of the new /dev, where a file or
+ * directory is made to hold it. */
+static bool add_device(struct mounts *mounts, int place, int directory, const char *name, struct error *err)
 {
-    FD_CLEANUP int place = -1;
     struct stat status;
     int mount;
 
-    if (!mountfd_place(path, &place, err) || !make_parents(directory, name, err))
+    if (!make_parents(directory, name, err))
         return false;
     if (fstat(place, &status) < 0)
-        return error_set_errno(err, errno, "cannot inspect %.*s", (int)path.len, path.ptr);
+        return error_set_errno(err, errno, "cannot inspect what becomes /dev/%s", name);
 
     int made = S_ISDIR(status.st_mode) ? mkdirat(directory, name, 0755) : mknodat(directory, name, S_IFREG | 0444, 0);
     if (made < 0 && errno != EEXIST)
         return error_set_errno(err, errno, "cannot make %s in the new /dev", name);
     if (!mountfd_clone(place, "", DEVICE_ATTRIBUTES, &mount, err))
         return false;
-    prepared_add(plan->arena, prepared, mount, name);
+    prepared_add(mounts->arena, &mounts->devices, mount, name);
     return true;
 }
 
 /* The host's terminal is not in the sandbox's own devpts, so ttyname(3) and the
  * programs that ask it (tty, tmux, gpg) would find no name for it. They do find
  * one anywhere in /dev; what they can open by it they have open already. */
-static bool add_own_terminal(const struct plan *plan, int directory, struct prepared *prepared, struct error *err)
+static bool add_own_terminal(struct mounts *mounts, int directory, struct error *err)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         FD_CLEANUP int place = -1;
@@ -90,12 +88,12 @@ static bool add_own_terminal(const struct plan *plan, int directory, struct prep
         if (slice_is(name, "/dev/tty") || !mountfd_place(name, &place, &ignored) || fstat(place, &found) < 0 ||
             found.st_dev != wanted.st_dev || found.st_ino != wanted.st_ino)
             continue;
-        return add_device(plan, name, directory, "console", prepared, err);
+        return add_device(mounts, place, directory, "console", err);
     }
     return true;
 }
 
-static bool add_terminals(const struct plan *plan, int directory, struct prepared *prepared, struct error *err)
+static bool add_terminals(struct mounts *mounts, int directory, struct error *err)
 {
     static const struct mount_option options[] = {{"newinstance", NULL}, {"ptmxmode", "0666"}, {"mode", "0620"}};
     int mount;
@@ -104,46 +102,57 @@ static bool add_terminals(const struct plan *plan, int directory, struct prepare
         return error_set_errno(err, errno, "cannot make /dev/pts");
     if (!mountfd_new("devpts", options, COUNT(options), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, &mount, err))
         return false;
-    prepared_add(plan->arena, prepared, mount, "pts");
+    prepared_add(mounts->arena, &mounts->devices, mount, "pts");
     return true;
 }
 
-bool devices_prepare(const struct plan *plan, const struct step *step, int directory, struct prepared *prepared,
-                     struct error *err)
+/* The host's `path`, which is in /dev. */
+static bool add_path(struct mounts *mounts, const char *path, int directory, struct error *err)
+{
+    const char *name = path + sizeof "/dev/" - 1;
+    FD_CLEANUP int place = -1;
+
+    return mountfd_place_at(mounts->host_devices, name, path, &place, err) &&
+           add_device(mounts, place, directory, name, err);
+}
+
+bool devices_prepare(struct mounts *mounts, int directory, struct error *err)
 {
     for (size_t i = 0; device_nodes[i]; i++) {
-        const char *name = device_nodes[i] + sizeof "/dev/" - 1;
-        if (!add_device(plan, slice_of(device_nodes[i]), directory, name, prepared, err))
+        if (!add_path(mounts, device_nodes[i], directory, err))
             return false;
     }
     for (size_t i = 0; i < COUNT(links); i++) {
         if (symlinkat(links[i].target, directory, links[i].name) < 0)
             return error_set_errno(err, errno, "cannot make the link /dev/%s", links[i].name);
     }
-    if (!add_terminals(plan, directory, prepared, err) || !add_own_terminal(plan, directory, prepared, err))
+    if (!add_terminals(mounts, directory, err) || !add_own_terminal(mounts, directory, err))
         return false;
     if (mkdirat(directory, "shm", 0755) < 0)
         return error_set_errno(err, errno, "cannot make /dev/shm");
+    return true;
+}
+
+bool devices_add(struct mounts *mounts, const struct step *step, int directory, struct error *err)
+{
     for (size_t i = 0; i < step->entry_count; i++) {
         const struct entry *entry = &step->entries[i];
         if (entry->kind != ENTRY_DEVICE)
             continue;
-        struct slice name = arena_slice(plan->arena, slice_from(entry->path, step->path.len + 1));
-        if (!add_device(plan, entry->path, directory, name.ptr, prepared, err))
+        if (!add_path(mounts, arena_slice(mounts->arena, entry->path).ptr, directory, err))
             return false;
     }
     return true;
 }
 
-bool devices_prepare_memory(const struct plan *plan, const struct scratch *scratch, struct prepared *prepared,
-                            struct error *err)
+bool devices_prepare_memory(struct mounts *mounts, struct error *err)
 {
     int mount;
 
-    if (mkdirat(scratch->tree, "shm", 01777) < 0)
+    if (mkdirat(mounts->scratch.tree, "shm", 01777) < 0)
         return error_set_errno(err, errno, "cannot make /dev/shm");
-    if (!mountfd_clone(scratch->tree, "shm", 0, &mount, err))
+    if (!mountfd_clone(mounts->scratch.tree, "shm", 0, &mount, err))
         return false;
-    prepared_add(plan->arena, prepared, mount, "shm");
+    prepared_add(mounts->arena, &mounts->devices, mount, "shm");
     return true;
 }

@@ -51,27 +51,27 @@ static _Noreturn void tell(const struct init *init, enum report_kind kind, int v
     _exit(0);
 }
 
-static bool close_others(const struct init *init)
+/* All but the standard ones, the control socket and `kept` upon it. */
+static bool close_others(int control, size_t kept, struct error *err)
 {
-    unsigned control = (unsigned)init->control;
-
-    return (control <= 3 || close_range(3, control - 1, 0) == 0) &&
-           close_range(control + 1 + (unsigned)init->handed.count, ~0U, 0) == 0;
+    if ((control <= 3 || close_range(3, (unsigned)control - 1, 0) == 0) &&
+        close_range((unsigned)control + 1 + (unsigned)kept, ~0U, 0) == 0)
+        return true;
+    return error_set_errno(err, errno, "cannot close descriptors");
 }
 
-static bool take_identity(const struct init *init, struct error *err)
+static void await(int control, enum order_kind kind)
 {
     struct order order;
 
-    if (!identity_is_mapped_by_parent(init->user))
-        return identity_map_self(init->user, init->group, err);
-    if (!order_receive(init->control, &order) || order.kind != ORDER_MAPPED)
-        _exit(0); /* the supervisor knows why */
-    return true;
+    do {
+        if (!order_receive(control, &order))
+            _exit(0); /* the supervisor knows why */
+    } while (order.kind != kind);
 }
 
 /* Told apart from other failures, because another plan may do. */
-static enum report_kind why_not_mounted(const struct plan *plan)
+static enum report_kind why_not_mounted(const struct outset *outset)
 {
     struct mount_attr private = {.propagation = MS_PRIVATE};
     FD_CLEANUP int tmpfs = -1;
@@ -81,22 +81,57 @@ static enum report_kind why_not_mounted(const struct plan *plan)
     if (mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &private, sizeof private) < 0 ||
         !mountfd_new_tmpfs(0755, 0, &tmpfs, &ignored))
         return REPORT_NO_NAMESPACES;
-    if (plan->policy->around.shares_proc || mountfd_new("proc", NULL, 0, MOUNT_SAFE, &proc, &ignored))
+    if (outset->shares_proc || mountfd_new("proc", NULL, 0, MOUNT_SAFE, &proc, &ignored))
         return REPORT_REFUSED;
     return REPORT_NO_PROC;
 }
 
-static bool set_up_namespaces(struct init *init, struct error *err)
+/* What pid 1 has got when it is told the plan. */
+struct beginning {
+    struct arena arena;
+    struct mounts mounts;
+    struct handed handed;
+    mode_t umask;
+    struct rlimit open_files;
+};
+
+static bool take_namespaces(const struct outset *outset, int control, struct error *err)
+{
+    if (!spawn_other_namespaces(outset->own_network, err))
+        return false;
+    if (identity_is_mapped_by_parent(outset->user))
+        await(control, ORDER_MAPPED);
+    else if (!identity_map_self(outset->user, outset->group, err))
+        return false;
+    return !outset->own_network || loopback_up(err);
+}
+
+/* If this fails, `*kind` is how to report it. */
+static bool begin(const struct outset *outset, int control, struct beginning *beginning, enum report_kind *kind,
+                  struct error *err)
+{
+    *beginning = (struct beginning){.umask = umask(0)};
+    *kind = REPORT_REFUSED;
+    if (!close_others(control, 0, err))
+        return false;
+    *kind = REPORT_NO_NAMESPACES;
+    if (!take_namespaces(outset, control, err))
+        return false;
+    handed_replace_files(&beginning->handed, control + 1);
+    if (limits_make_room(mounts_descriptors(NULL), &beginning->open_files, err) &&
+        mounts_begin(outset, &beginning->arena, &beginning->mounts, err))
+        return true;
+    *kind = why_not_mounted(outset);
+    return false;
+}
+
+static bool set_up_namespaces(const struct init *init, struct mounts *mounts, struct error *err)
 {
     const struct plan *plan = init->target.plan;
+    struct rlimit raised;
 
-    if (!take_identity(init, err) || (plan->network != NETWORK_HOST && !loopback_up(err)))
-        tell(init, REPORT_NO_NAMESPACES, 0, err->text);
-    handed_replace_files(&init->handed, init->control + 1);
-    if (limits_hold_processes(plan, err) && limits_make_room(mounts_descriptors(plan), &init->target.open_files, err) &&
-        mounts_apply(plan, err))
-        return true;
-    tell(init, why_not_mounted(plan), 0, err->text);
+    return limits_hold_processes(plan, err) && limits_make_room(mounts_descriptors(plan), &raised, err) &&
+           mounts_apply(mounts, plan, err);
 }
 
 static bool set_up_confined(struct init *init, struct error *err)
@@ -113,14 +148,6 @@ static bool set_up_confined(struct init *init, struct error *err)
         return true;
     init->made_private_directory = private_directory_make(plan->private_directory, err);
     return init->made_private_directory;
-}
-
-static bool set_up(struct init *init, struct error *err)
-{
-    if (!close_others(init))
-        return error_set_errno(err, errno, "cannot close descriptors");
-    init->target.umask = umask(0);
-    return has_namespaces(init) ? set_up_namespaces(init, err) : set_up_confined(init, err);
 }
 
 static bool watch_children(int *signals, struct error *err)
@@ -226,7 +253,7 @@ static void wait_for(struct init *init, const struct addressee *to, int signals,
     }
 }
 
-_Noreturn void init_main(struct init *init)
+static _Noreturn void run(struct init *init)
 {
     struct target *target = &init->target;
     struct sampler sampler;
@@ -236,9 +263,7 @@ _Noreturn void init_main(struct init *init)
     int signals;
     int ended = 0;
 
-    if (has_namespaces(init))
-        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    if (!set_up(init, &error) || !close_others(init) || !watch_children(&signals, &error) ||
+    if (!close_others(init->control, init->handed.count, &error) || !watch_children(&signals, &error) ||
         !sampler_open(target->plan, &sampler, &error) || sigpending(&early) < 0 ||
         !target_start(target, &to.command, &error))
         tell(init, REPORT_REFUSED, 0, error.text);
@@ -256,4 +281,41 @@ _Noreturn void init_main(struct init *init)
     sampler_conclude(&sampler, ended, tell_limit, init);
     end_the_rest(init);
     tell(init, REPORT_ENDED, ended, "");
+}
+
+_Noreturn void init_in_namespaces(const struct outset *outset, int control, const struct init *init)
+{
+    struct beginning beginning;
+    enum report_kind kind;
+    struct error error;
+    const struct sigaction by_default = {.sa_handler = SIG_DFL};
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    sigaction(SIGCHLD, &by_default, NULL);
+    bool begun = begin(outset, control, &beginning, &kind, &error);
+    await(control, ORDER_START);
+
+    struct init own = *init;
+    struct plan plan = *own.target.plan;
+    plan.arena = &beginning.arena;
+    own.target.plan = &plan;
+    own.target.umask = beginning.umask;
+    own.target.open_files = beginning.open_files;
+    own.handed = beginning.handed;
+    own.control = control;
+    if (!begun)
+        tell(&own, kind, 0, error.text);
+    if (!set_up_namespaces(&own, &beginning.mounts, &error))
+        tell(&own, why_not_mounted(outset), 0, error.text);
+    run(&own);
+}
+
+_Noreturn void init_confined(struct init *init)
+{
+    struct error error;
+
+    init->target.umask = umask(0);
+    if (!close_others(init->control, 0, &error) || !set_up_confined(init, &error))
+        tell(init, REPORT_REFUSED, 0, error.text);
+    run(init);
 }

@@ -3,15 +3,14 @@
 #define CLOCHE_JAIL_INIT_H
 
 #include "jail/handed.h"
+#include "jail/outset.h"
 #include "jail/target.h"
 
 struct init {
     struct target target;
     int control;          /* the socket to the supervisor */
     struct handed handed; /* its originals follow upon `control` */
-    uid_t user;
-    gid_t group;
-    sigset_t early; /* signals that were there before this process */
+    sigset_t early;       /* signals that were there before this process */
 
     /* The Landlock-only backend. */
     pid_t supervisor;
@@ -19,7 +18,11 @@ struct init {
     bool made_private_directory;
 };
 
-/* Sets the sandbox up, runs the command in it and reports. Never returns. */
-_Noreturn void init_main(struct init *init);
+/* Sets the sandbox up, runs the command in it and reports. Never returns.
+ *
+ * As pid 1 it begins with what `outset` says, and looks at `init` when it is
+ * ordered to start (ORDER_START): until then the supervisor may be writing it. */
+_Noreturn void init_in_namespaces(const struct outset *outset, int control, const struct init *init);
+_Noreturn void init_confined(struct init *init);
 
 #endif

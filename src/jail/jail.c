@@ -5,11 +5,10 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "jail/cgroup.h"
-#include "jail/identity.h"
+#include "jail/head_start.h"
 #include "jail/init.h"
 #include "jail/private_directory.h"
 #include "jail/sampler.h"
-#include "jail/spawn.h"
 #include "jail/supervise.h"
 #include "jail/sweep.h"
 #include "jail/terminal.h"
@@ -116,46 +115,52 @@ struct signals {
 };
 
 /* JAIL_ENDED: not yet, but it was started. */
-static enum jail_end start_in_namespaces(struct init *init, const struct cgroup *cgroup, int control[2], pid_t *child,
-                                         struct error *err)
+static enum jail_end start_in_namespaces(struct init *init, struct head_start *head_start, const struct cgroup *cgroup,
+                                         struct supervised *supervised, struct error *err)
 {
-    if (!spawn_namespaces(init->target.plan->network == NETWORK_NONE, cgroup->fd, child, err))
-        return spawn_is_forbidden(errno) ? JAIL_NO_NAMESPACES : JAIL_REFUSED;
-    if (*child == 0)
-        init_main(init);
-    fd_close(&control[1]);
-    if (!identity_is_mapped_by_parent(init->user))
-        return JAIL_ENDED;
-    if (!identity_map_child(*child, err)) {
-        kill(*child, SIGKILL);
-        wait_for_end(*child);
-        return JAIL_NO_NAMESPACES;
+    struct head_start late = {.init = init, .outset = outset_of(supervised->plan)};
+
+    if (!head_start || !head_start_fits(head_start, supervised->plan)) {
+        jail_abandon(head_start);
+        head_start = &late;
+        enum jail_end end = head_start_make(head_start, cgroup->fd, err);
+        if (end != JAIL_ENDED)
+            return end;
     }
-    order_send(control[0], ORDER_MAPPED, 0);
+    head_start_use(head_start, init);
+    supervised->init = head_start->child;
+    supervised->control = head_start->control;
+    head_start->child = 0;
     return JAIL_ENDED;
 }
 
 /* Should init be killed, what it leaves behind becomes ours. */
-static enum jail_end start_confined(struct init *init, int control[2], pid_t *child, struct error *err)
+static enum jail_end start_confined(struct init *init, struct supervised *supervised, struct error *err)
 {
     char *private_directory = init->target.plan->private_directory;
+    int control[2];
 
     if (private_directory && !private_directory_name(private_directory, err))
         return JAIL_REFUSED;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0) {
+        error_set_errno(err, errno, "cannot make a socket");
+        return JAIL_REFUSED;
+    }
+    supervised->control = control[0];
+    init->control = control[1];
     if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
         error_set_errno(err, errno, "cannot become the parent of orphans");
         return JAIL_REFUSED;
     }
     init->supervisor = getpid();
-    *child = fork();
-    if (*child < 0) {
-        error_set_errno(err, errno, "cannot make a process");
-        return JAIL_REFUSED;
-    }
-    if (*child == 0)
-        init_main(init);
+    supervised->init = fork();
+    if (supervised->init == 0)
+        init_confined(init);
     fd_close(&control[1]);
-    return JAIL_ENDED;
+    if (supervised->init > 0)
+        return JAIL_ENDED;
+    error_set_errno(err, errno, "cannot make a process");
+    return JAIL_REFUSED;
 }
 
 /* What init, killed, could not do any more. */
@@ -166,19 +171,14 @@ static void clean_up_confined(const struct plan *plan)
         private_directory_remove(plan->private_directory);
 }
 
-static enum jail_end run(struct supervised *supervised, char *const *argv, const struct signals *before,
-                         const struct cgroup *cgroup, int *status, struct error *err)
+static enum jail_end run(struct supervised *supervised, char *const *argv, struct head_start *head_start,
+                         const struct signals *before, const struct cgroup *cgroup, int *status, struct error *err)
 {
     const struct plan *plan = supervised->plan;
     bool namespaces = plan->backend == BACKEND_NAMESPACES;
-    int control[2];
     struct report report;
     bool timed_out;
 
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0) {
-        error_set_errno(err, errno, "cannot make a socket");
-        return JAIL_REFUSED;
-    }
     struct init init = {
         .target =
             {
@@ -189,15 +189,11 @@ static enum jail_end run(struct supervised *supervised, char *const *argv, const
                 .own_group = !terminal_is_foreground(&supervised->terminal),
                 .no_terminal = supervised->terminal.fd < 0,
             },
-        .control = control[1],
-        .user = geteuid(),
-        .group = getegid(),
     };
     sigpending(&init.early);
-    enum jail_end end = namespaces ? start_in_namespaces(&init, cgroup, control, &supervised->init, err)
-                                   : start_confined(&init, control, &supervised->init, err);
+    enum jail_end end = namespaces ? start_in_namespaces(&init, head_start, cgroup, supervised, err)
+                                   : start_confined(&init, supervised, err);
     if (end == JAIL_ENDED) {
-        supervised->control = control[0];
         bool reported = supervise(supervised, &report, &timed_out);
         wait_for_end(supervised->init);
         if (!namespaces && !reported)
@@ -207,15 +203,15 @@ static enum jail_end run(struct supervised *supervised, char *const *argv, const
         bool out_of_memory = say_cgroup_hits(plan, cgroup);
         end = conclude(plan, reported, timed_out, out_of_memory, &report, status, err);
     }
-    fd_close(&control[0]);
-    fd_close(&control[1]);
+    fd_close(&supervised->control);
     return end;
 }
 
-enum jail_end jail_run(const struct plan *plan, char *const *argv, int *status, struct error *err)
+enum jail_end jail_run(const struct plan *plan, char *const *argv, struct head_start *head_start, int *status,
+                       struct error *err)
 {
     FD_CLEANUP int signals = -1;
-    struct supervised supervised = {.plan = plan};
+    struct supervised supervised = {.plan = plan, .control = -1};
     struct cgroup cgroup;
     const struct sigaction by_default = {.sa_handler = SIG_DFL};
     struct signals before;
@@ -237,10 +233,11 @@ enum jail_end jail_run(const struct plan *plan, char *const *argv, int *status, 
     supervised.signals = signals;
     enum jail_end end = JAIL_REFUSED;
     if (signals >= 0 && cgroup_make(plan, &cgroup, err)) {
-        end = run(&supervised, argv, &before, &cgroup, status, err);
+        end = run(&supervised, argv, head_start, &before, &cgroup, status, err);
         cgroup_remove(&cgroup);
     }
     supervise_end(&supervised);
+    jail_abandon(head_start);
     sigaction(SIGCHLD, &before.child_action, NULL);
     sigprocmask(SIG_SETMASK, &before.mask, NULL);
     if (end == JAIL_ENDED && supervised.interrupted && *status == JAIL_STATUS_SIGNAL + SIGINT)

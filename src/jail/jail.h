@@ -21,6 +21,18 @@ enum jail_end {
                         */
 };
 
+/* Pid 1 of a run whose plan is not known yet: it makes its namespaces and what is
+ * the same in every sandbox while the policy is read. */
+struct head_start;
+
+/* To be called before anything else is allocated from `arena`, which is then
+ * shared with pid 1; the plan for jail_run and all it is made of must come from
+ * it. NULL: there is none, and nothing is lost but time. */
+struct head_start *jail_begin(struct arena *arena);
+
+/* For when nothing is run. */
+void jail_abandon(struct head_start *head_start);
+
 /* Runs `argv` (NULL at the end) and waits until it and everything it left
  * behind are gone.
  *
@@ -32,7 +44,9 @@ enum jail_end {
  * reaches the command instead. If the terminal's interrupt key killed the
  * command, this process dies of SIGINT as well (unless it ignores it): a shell
  * script goes on after an interrupted program that merely exits with 130.
- * Descriptors 0 to 2 must be open. Single-threaded callers only. */
-enum jail_end jail_run(const struct plan *plan, char *const *argv, int *status, struct error *err);
+ * Descriptors 0 to 2 must be open. Single-threaded callers only. `head_start` (NULL:
+ * none) is used up. */
+enum jail_end jail_run(const struct plan *plan, char *const *argv, struct head_start *head_start, int *status,
+                       struct error *err);
 
 #endif

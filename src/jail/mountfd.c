@@ -30,26 +30,31 @@ static const char *explain_place(int errnum)
     }
 }
 
-bool mountfd_place(struct slice path, int *fd, struct error *err)
+bool mountfd_place_at(int directory, const char *name, const char *path, int *fd, struct error *err)
 {
-    char name[4096] __attribute__((uninitialized)); /* zeroed for each of a thousand masks it would take its time */
     /* Without O_NOFOLLOW, which would open a link at the end instead of refusing it. */
     struct open_how how = {
         .flags = O_PATH | O_CLOEXEC,
         .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
     };
 
+    *fd = (int)syscall(SYS_openat2, directory, name, &how, sizeof how);
+    if (*fd < 0) {
+        int errnum = errno;
+        return error_set(err, "cannot open %s: %s%s", path, strerror(errnum), explain_place(errnum));
+    }
+    return true;
+}
+
+bool mountfd_place(struct slice path, int *fd, struct error *err)
+{
+    char name[4096] __attribute__((uninitialized)); /* zeroed for each of a thousand masks it would take its time */
+
     if (path.len >= sizeof name)
         return error_set(err, "cannot open a path of %zu bytes: the kernel's limit is %zu", path.len, sizeof name - 1);
     memcpy(name, path.ptr, path.len);
     name[path.len] = '\0';
-
-    *fd = (int)syscall(SYS_openat2, AT_FDCWD, name, &how, sizeof how);
-    if (*fd < 0) {
-        int errnum = errno;
-        return error_set(err, "cannot open %s: %s%s", name, strerror(errnum), explain_place(errnum));
-    }
-    return true;
+    return mountfd_place_at(AT_FDCWD, name, name, fd, err);
 }
 
 bool mountfd_set(int mount, uint64_t attributes, struct error *err)
@@ -58,6 +63,15 @@ bool mountfd_set(int mount, uint64_t attributes, struct error *err)
 
     if (mount_setattr(mount, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr) < 0)
         return error_set_errno(err, errno, "cannot set the flags of a mount");
+    return true;
+}
+
+bool mountfd_make_writable(int mount, struct error *err)
+{
+    struct mount_attr attr = {.attr_clr = MOUNT_ATTR_RDONLY};
+
+    if (mount_setattr(mount, "", AT_EMPTY_PATH, &attr, sizeof attr) < 0)
+        return error_set_errno(err, errno, "cannot make a mount writable again");
     return true;
 }
 

@@ -21,6 +21,8 @@ struct mount_option {
 
 /* What stands at `path` now, without following any link on the way. */
 bool mountfd_place(struct slice path, int *fd, struct error *err);
+/* The same, when the way to `path` is covered: at `name` below `directory`. */
+bool mountfd_place_at(int directory, const char *name, const char *path, int *fd, struct error *err);
 
 /* A detached copy of the tree at `name` below `directory` ("" is the directory
  * itself), mounts below it included, with `attributes` added to all of it. */
@@ -33,6 +35,7 @@ bool mountfd_new(const char *type, const struct mount_option *options, size_t op
 bool mountfd_new_tmpfs(unsigned mode, uint64_t size, int *mount, struct error *err);
 
 bool mountfd_set(int mount, uint64_t attributes, struct error *err);
+bool mountfd_make_writable(int mount, struct error *err);
 
 /* At an absolute path, resolved now and without links. */
 bool mountfd_attach(int mount, struct slice path, struct error *err);

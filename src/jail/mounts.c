@@ -1,4 +1,5 @@
-/* Two passes over the plan. The first makes every mount while the tree is still
+/* What every plan has is made first, while this one may still be in the making.
+ * Then two passes over the plan. The first makes every mount while the tree is still
  * the host's own: sources are pinned by descriptor, cloned, given their flags;
  * nothing is attached. Then the root becomes read-only (or a new one). The
  * second attaches, in the plan's order, at places resolved in the new tree. So
@@ -17,6 +18,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define DEVICES_DIRECTORY "devices"
+
+enum { SCRATCH_READ_ONLY = MOUNT_SAFE_READ_ONLY | MOUNT_ATTR_NOEXEC };
+
 void prepared_add(struct arena *arena, struct prepared *prepared, int mount, const char *name)
 {
     size_t count = prepared->part_count;
@@ -29,9 +34,9 @@ void prepared_add(struct arena *arena, struct prepared *prepared, int mount, con
 size_t mounts_descriptors(const struct plan *plan)
 {
     const size_t devices_and_proc = 64;
-    size_t count = plan->step_count + devices_and_proc;
+    size_t count = devices_and_proc + (plan ? plan->step_count : 0);
 
-    for (size_t i = 0; i < plan->step_count; i++) {
+    for (size_t i = 0; plan && i < plan->step_count; i++) {
         if (plan->steps[i].kind == STEP_DEVICES)
             count += plan->steps[i].entry_count;
     }
@@ -51,12 +56,12 @@ static bool cut_propagation(struct error *err)
     return true;
 }
 
-static bool scratch_make(const struct plan *plan, struct scratch *scratch, struct error *err)
+static bool scratch_make(const struct outset *outset, struct scratch *scratch, struct error *err)
 {
-    if (!mountfd_new_tmpfs(0700, plan->memory.value, &scratch->tree, err))
+    if (!mountfd_new_tmpfs(0700, outset->memory, &scratch->tree, err))
         return false;
     /* No mode keeps CAP_DAC_OVERRIDE out; but nobody can open a socket. */
-    mode_t hidden = plan->keep_file_capabilities ? S_IFSOCK : S_IFREG;
+    mode_t hidden = outset->keep_file_capabilities ? S_IFSOCK : S_IFREG;
     if (mknodat(scratch->tree, MASK_HIDDEN_FILE, hidden | 0000, 0) < 0 ||
         mknodat(scratch->tree, MASK_EMPTY_FILE, S_IFREG | 0444, 0) < 0 ||
         mkdirat(scratch->tree, MASK_HIDDEN_DIRECTORY, 0000) < 0)
@@ -118,7 +123,7 @@ static bool make_directory(const struct step *step, size_t number, unsigned mode
     directory_name(number, name);
     if (mkdirat(scratch->tree, name, mode) < 0)
         return error_set_errno(err, errno, "cannot make a directory in a tmpfs");
-    if (step->entry_count == 0 && step->kind != STEP_DEVICES)
+    if (step->entry_count == 0)
         return true;
     *directory = openat(scratch->tree, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (*directory < 0)
@@ -158,21 +163,39 @@ static bool is_plain_mask(const struct step *step)
     return step->kind == STEP_HIDE_DIRECTORY && step->mode == 0 && step->entry_count == 0;
 }
 
+static bool open_devices(const struct scratch *scratch, int *directory, struct error *err)
+{
+    *directory = openat(scratch->tree, DEVICES_DIRECTORY, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (*directory < 0)
+        return error_set_errno(err, errno, "cannot open a directory in a tmpfs");
+    return true;
+}
+
 /* From the host's /dev, while it can be seen. */
-static bool prepare_devices(const struct plan *plan, size_t number, const struct scratch *scratch,
-                            struct prepared *prepared, struct error *err)
+static bool prepare_devices(struct mounts *mounts, struct error *err)
 {
     FD_CLEANUP int directory = -1;
 
-    return make_directory(&plan->steps[number], number, 0755, scratch, &directory, err) &&
-           devices_prepare(plan, &plan->steps[number], directory, prepared, err);
+    if (mkdirat(mounts->scratch.tree, DEVICES_DIRECTORY, 0755) < 0)
+        return error_set_errno(err, errno, "cannot make a directory in a tmpfs");
+    return open_devices(&mounts->scratch, &directory, err) && devices_prepare(mounts, directory, err);
+}
+
+/* What this plan wants to have in /dev besides. */
+static bool complete_devices(struct mounts *mounts, const struct step *step, struct error *err)
+{
+    FD_CLEANUP int directory = -1;
+
+    return step->entry_count == 0 || (open_devices(&mounts->scratch, &directory, err) && fill(directory, step, err) &&
+                                      devices_add(mounts, step, directory, err));
 }
 
 /* What is written to scratch, and what the sandbox may write there. */
-static bool prepare_writable(const struct plan *plan, size_t number, const struct scratch *scratch,
-                             struct prepared *prepared, struct error *err)
+static bool prepare_writable(const struct plan *plan, size_t number, struct mounts *mounts, struct prepared *prepared,
+                             struct error *err)
 {
     const struct step *step = &plan->steps[number];
+    const struct scratch *scratch = &mounts->scratch;
     FD_CLEANUP int directory = -1;
 
     switch (step->kind) {
@@ -188,7 +211,7 @@ static bool prepare_writable(const struct plan *plan, size_t number, const struc
     case STEP_OVERLAY:
         return overlay_prepare(step, number, scratch, prepared, err);
     case STEP_DEVICES:
-        return devices_prepare_memory(plan, scratch, prepared, err);
+        return complete_devices(mounts, step, err);
     case STEP_ROOT:
     case STEP_PIN:
     case STEP_BIND:
@@ -201,10 +224,11 @@ static bool prepare_writable(const struct plan *plan, size_t number, const struc
     return true;
 }
 
-static bool prepare_read_only(const struct plan *plan, size_t number, const struct scratch *scratch,
-                              struct prepared *prepared, struct error *err)
+static bool prepare_read_only(const struct plan *plan, size_t number, struct mounts *mounts, struct prepared *prepared,
+                              struct error *err)
 {
     const struct step *step = &plan->steps[number];
+    const struct scratch *scratch = &mounts->scratch;
 
     switch (step->kind) {
     case STEP_ROOT:
@@ -215,8 +239,10 @@ static bool prepare_read_only(const struct plan *plan, size_t number, const stru
         return step->writable || clone_directory(number, scratch, prepared, err);
     case STEP_ROOT_EMPTY:
     case STEP_COPY:
-    case STEP_DEVICES:
         return clone_directory(number, scratch, prepared, err);
+    case STEP_DEVICES:
+        *prepared = mounts->devices;
+        return true;
     case STEP_BIND:
         return prepare_bind(step, prepared, err);
     case STEP_HIDE_DIRECTORY:
@@ -228,9 +254,9 @@ static bool prepare_read_only(const struct plan *plan, size_t number, const stru
     case STEP_EMPTY_FILE:
         return mountfd_clone(scratch->tree, MASK_EMPTY_FILE, 0, &prepared->mount, err);
     case STEP_PROC:
-        return proc_prepare(plan, scratch, prepared, err);
     case STEP_PROC_OF_HOST:
-        return proc_prepare_of_host(plan, scratch, prepared, err);
+        *prepared = mounts->proc;
+        return true;
     }
     return error_set(err, "the plan has a step of an unknown kind");
 }
@@ -291,25 +317,14 @@ static bool attach(const struct step *step, const struct prepared *prepared, str
     return true;
 }
 
-static bool find_step(const struct plan *plan, enum step_kind kind, size_t *number)
-{
-    for (size_t i = 0; i < plan->step_count; i++) {
-        if (plan->steps[i].kind == kind) {
-            *number = i;
-            return true;
-        }
-    }
-    return false;
-}
+typedef bool prepare_step(const struct plan *plan, size_t number, struct mounts *mounts, struct prepared *prepared,
+                          struct error *err);
 
-typedef bool prepare_step(const struct plan *plan, size_t number, const struct scratch *scratch,
-                          struct prepared *prepared, struct error *err);
-
-static bool prepare_steps(const struct plan *plan, prepare_step *prepare, const struct scratch *scratch,
+static bool prepare_steps(const struct plan *plan, prepare_step *prepare, struct mounts *mounts,
                           struct prepared *prepared, struct error *err)
 {
     for (size_t i = 0; i < plan->step_count; i++) {
-        if (!prepare(plan, i, scratch, &prepared[i], err))
+        if (!prepare(plan, i, mounts, &prepared[i], err))
             return error_wrap(err, "%.*s", (int)plan->steps[i].path.len, plan->steps[i].path.ptr);
     }
     return true;
@@ -318,28 +333,28 @@ static bool prepare_steps(const struct plan *plan, prepare_step *prepare, const 
 /* Scratch is mounted on the host's /dev, which the sandbox's own will cover:
  * detached, kernels before 6.15 would refuse to clone from it, and unmounting it
  * again would wait for every processor. */
-static bool prepare_all(const struct plan *plan, struct prepared *prepared, struct error *err)
+bool mounts_begin(const struct outset *outset, struct arena *arena, struct mounts *mounts, struct error *err)
 {
-    struct scratch scratch = {-1};
-    size_t devices = 0;
-
-    if (!find_step(plan, STEP_DEVICES, &devices))
-        return error_set(err, "the plan has no /dev (this is a defect of cloche)");
-    if (!scratch_make(plan, &scratch, err))
+    *mounts = (struct mounts){.arena = arena, .scratch = {-1}, .host_devices = -1};
+    if (!cut_propagation(err) || !scratch_make(outset, &mounts->scratch, err))
         return false;
-    if (!prepare_devices(plan, devices, &scratch, &prepared[devices], err))
+    if (!mountfd_place(SLICE("/dev"), &mounts->host_devices, err) || !prepare_devices(mounts, err))
         return error_wrap(err, "/dev");
-    return mountfd_attach(scratch.tree, SLICE("/dev"), err) &&
-           prepare_steps(plan, prepare_writable, &scratch, prepared, err) &&
-           mountfd_set(scratch.tree, MOUNT_SAFE_READ_ONLY | MOUNT_ATTR_NOEXEC, err) &&
-           prepare_steps(plan, prepare_read_only, &scratch, prepared, err);
+    if (!mountfd_attach(mounts->scratch.tree, SLICE("/dev"), err) || !devices_prepare_memory(mounts, err) ||
+        !mountfd_set(mounts->scratch.tree, SCRATCH_READ_ONLY, err) ||
+        !mountfd_clone(mounts->scratch.tree, DEVICES_DIRECTORY, 0, &mounts->devices.mount, err))
+        return false;
+    return proc_prepare(outset, mounts, err) || error_wrap(err, "/proc");
 }
 
-bool mounts_apply(const struct plan *plan, struct error *err)
+bool mounts_apply(struct mounts *mounts, const struct plan *plan, struct error *err)
 {
-    struct prepared *prepared = arena_alloc(plan->arena, plan->step_count * sizeof *prepared);
+    struct prepared *prepared = arena_alloc(mounts->arena, plan->step_count * sizeof *prepared);
 
-    if (!cut_propagation(err) || !prepare_all(plan, prepared, err))
+    if (!mountfd_make_writable(mounts->scratch.tree, err) ||
+        !prepare_steps(plan, prepare_writable, mounts, prepared, err) ||
+        !mountfd_set(mounts->scratch.tree, SCRATCH_READ_ONLY, err) ||
+        !prepare_steps(plan, prepare_read_only, mounts, prepared, err))
         return false;
     for (size_t i = 0; i < plan->step_count; i++) {
         struct slice path = plan->steps[i].path;

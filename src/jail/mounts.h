@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "jail/mountfd.h"
-#include "plan/plan.h"
+#include "jail/outset.h"
 
 /* A mount that goes inside the one a step made: /dev/null in /dev. */
 struct part {
@@ -35,22 +35,29 @@ struct scratch {
 #define MASK_EMPTY_FILE "empty-file"
 #define MASK_HIDDEN_DIRECTORY "hidden-directory"
 
-/* Leaves descriptors open: the caller closes everything it does not know. */
-bool mounts_apply(const struct plan *plan, struct error *err);
+/* What every plan has, made before this one is known. */
+struct mounts {
+    struct arena *arena;
+    struct scratch scratch;
+    int host_devices; /* the host's /dev, which scratch covers */
+    struct prepared devices;
+    struct prepared proc;
+};
 
-/* How many descriptors that takes at once. */
+/* Both leave descriptors open: the caller closes everything it does not know. */
+bool mounts_begin(const struct outset *outset, struct arena *arena, struct mounts *mounts, struct error *err);
+bool mounts_apply(struct mounts *mounts, const struct plan *plan, struct error *err);
+
+/* How many descriptors that takes at once; NULL: for beginning. */
 size_t mounts_descriptors(const struct plan *plan);
 
 void prepared_add(struct arena *arena, struct prepared *prepared, int mount, const char *name);
 
 /* devices.c, proc.c, overlay.c */
-bool devices_prepare(const struct plan *plan, const struct step *step, int directory, struct prepared *prepared,
-                     struct error *err);
-bool devices_prepare_memory(const struct plan *plan, const struct scratch *scratch, struct prepared *prepared,
-                            struct error *err);
-bool proc_prepare(const struct plan *plan, const struct scratch *scratch, struct prepared *prepared, struct error *err);
-bool proc_prepare_of_host(const struct plan *plan, const struct scratch *scratch, struct prepared *prepared,
-                          struct error *err);
+bool devices_prepare(struct mounts *mounts, int directory, struct error *err);
+bool devices_prepare_memory(struct mounts *mounts, struct error *err);
+bool devices_add(struct mounts *mounts, const struct step *step, int directory, struct error *err);
+bool proc_prepare(const struct outset *outset, struct mounts *mounts, struct error *err);
 bool proc_protect(int proc, struct error *err);
 bool overlay_prepare(const struct step *step, size_t number, const struct scratch *scratch, struct prepared *prepared,
                      struct error *err);

@@ -26,9 +26,10 @@ static const char *name_in_proc(const char *path)
 }
 
 /* Names that are there, and could be read. */
-static bool hide_kernel_interfaces(const struct plan *plan, const struct scratch *scratch, struct prepared *prepared,
-                                   struct error *err)
+static bool hide_kernel_interfaces(struct mounts *mounts, struct error *err)
 {
+    struct prepared *prepared = &mounts->proc;
+
     for (size_t i = 0; proc_hidden[i]; i++) {
         const char *name = name_in_proc(proc_hidden[i]);
         struct stat status;
@@ -41,29 +42,31 @@ static bool hide_kernel_interfaces(const struct plan *plan, const struct scratch
         /* Root's alone: nobody else could read it anyway. */
         if (geteuid() != 0 && (status.st_mode & 0077) == 0)
             continue;
-        if (!mountfd_clone(scratch->tree, MASK_HIDDEN_FILE, 0, &mount, err))
+        if (!mountfd_clone(mounts->scratch.tree, MASK_HIDDEN_FILE, 0, &mount, err))
             return false;
-        prepared_add(plan->arena, prepared, mount, name);
+        prepared_add(mounts->arena, prepared, mount, name);
     }
     return true;
 }
 
-bool proc_prepare(const struct plan *plan, const struct scratch *scratch, struct prepared *prepared, struct error *err)
-{
-    if (!mountfd_new("proc", NULL, 0, MOUNT_SAFE | MOUNT_ATTR_NOEXEC, &prepared->mount, err))
-        return error_wrap(err, "this system does not let cloche have a /proc of its own");
-    return hide_kernel_interfaces(plan, scratch, prepared, err);
-}
-
 /* With all that the container's engine has mounted over parts of it. */
-bool proc_prepare_of_host(const struct plan *plan, const struct scratch *scratch, struct prepared *prepared,
-                          struct error *err)
+static bool clone_of_host(int *mount, struct error *err)
 {
     FD_CLEANUP int place = -1;
 
     return mountfd_place(SLICE("/proc"), &place, err) &&
-           mountfd_clone(place, "", MOUNT_SAFE_READ_ONLY | MOUNT_ATTR_NOEXEC, &prepared->mount, err) &&
-           hide_kernel_interfaces(plan, scratch, prepared, err);
+           mountfd_clone(place, "", MOUNT_SAFE_READ_ONLY | MOUNT_ATTR_NOEXEC, mount, err);
+}
+
+bool proc_prepare(const struct outset *outset, struct mounts *mounts, struct error *err)
+{
+    int *mount = &mounts->proc.mount;
+
+    if (outset->shares_proc)
+        return clone_of_host(mount, err) && hide_kernel_interfaces(mounts, err);
+    if (!mountfd_new("proc", NULL, 0, MOUNT_SAFE | MOUNT_ATTR_NOEXEC, mount, err))
+        return error_wrap(err, "this system does not let cloche have a /proc of its own");
+    return hide_kernel_interfaces(mounts, err);
 }
 
 bool proc_protect(int proc, struct error *err)

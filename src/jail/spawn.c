@@ -1,5 +1,5 @@
-/* One clone3 call makes all namespaces at once; there is no second program and
- * no re-exec. */
+/* Namespaces from one clone3 and one unshare; there is no second program and no
+ * re-exec. */
 #include "jail/spawn.h"
 
 #include "base/fd.h"
@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <linux/sched.h>
 #include <net/if.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -37,13 +38,19 @@ bool spawn_is_forbidden(int errnum)
            errnum == EINVAL;
 }
 
-bool spawn_namespaces(bool own_network, int cgroup, pid_t *child, struct error *err)
+static bool fail(struct error *err)
 {
-    struct clone_args args = {
-        .flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP |
-                 (own_network ? CLONE_NEWNET : 0U),
-        .exit_signal = SIGCHLD,
-    };
+    int errnum = errno;
+
+    error_set(err, "cannot make the sandbox's namespaces: %s.%s `cloche doctor` tells what is missing",
+              strerror(errnum), explain(errnum));
+    errno = errnum;
+    return false;
+}
+
+bool spawn_namespaces(int cgroup, pid_t *child, struct error *err)
+{
+    struct clone_args args = {.flags = CLONE_NEWUSER | CLONE_NEWPID, .exit_signal = SIGCHLD};
 
     if (cgroup >= 0) {
         args.flags |= CLONE_INTO_CGROUP;
@@ -51,15 +58,17 @@ bool spawn_namespaces(bool own_network, int cgroup, pid_t *child, struct error *
     }
     long result = syscall(SYS_clone3, &args, sizeof args);
 
-    if (result < 0) {
-        int errnum = errno;
-        error_set(err, "cannot make the sandbox's namespaces: %s.%s `cloche doctor` tells what is missing",
-                  strerror(errnum), explain(errnum));
-        errno = errnum;
-        return false;
-    }
+    if (result < 0)
+        return fail(err);
     *child = (pid_t)result;
     return true;
+}
+
+bool spawn_other_namespaces(bool own_network, struct error *err)
+{
+    int kinds = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP | (own_network ? CLONE_NEWNET : 0);
+
+    return unshare(kinds) == 0 || fail(err);
 }
 
 bool loopback_up(struct error *err)

@@ -6,11 +6,15 @@
 
 #include <sys/types.h>
 
-/* As fork: 0 in the child, which is pid 1 in user, mount, pid, ipc, uts and
- * cgroup namespaces of its own, and a network namespace if `own_network`. It starts in
- * the cgroup whose directory `cgroup` is (-1: in the caller's). Leaves
+/* As fork: 0 in the child, which is pid 1 in user and pid namespaces of its own.
+ * It starts in the cgroup whose directory `cgroup` is (-1: in the caller's).
+ * Leaves errno as the kernel set it. */
+bool spawn_namespaces(int cgroup, pid_t *child, struct error *err);
+
+/* In the child: the mount, ipc, uts and cgroup namespaces, and a network namespace
+ * if `own_network`. They take their time, which need not be the parent's. Leaves
  * errno as the kernel set it. */
-bool spawn_namespaces(bool own_network, int cgroup, pid_t *child, struct error *err);
+bool spawn_other_namespaces(bool own_network, struct error *err);
 
 /* Did the kernel, by this errno, refuse the namespaces as such? It may lack a
  * kind of them, or forbid them, or its limits do. */

@@ -152,15 +152,15 @@ def test_without_any_proc_the_run_is_held_by_landlock_or_refused_if_that_is_not_
 
 
 class Paused:
-    """A run that strace holds for a moment after its plan is made and before its namespaces are."""
+    """A run that strace holds for a moment after its plan is made and before pid 1 is told it."""
 
     def __init__(self, person, *arguments):
         self.trace = person.base / "trace"
         self.run = subprocess.Popen(
-            ["strace", "-qq", "-o", self.trace, "-e", "trace=socketpair,clone3", "-e", "inject=clone3:delay_enter=400000",
-             person.binaries / "cloche", "run", *arguments], cwd=person.project, env=person.environment,
+            ["strace", "-qq", "-o", self.trace, "-e", "trace=signalfd4,rt_sigpending",
+             "-e", "inject=rt_sigpending:delay_enter=400000", person.binaries / "cloche", "run", *arguments], cwd=person.project, env=person.environment,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **as_person(person))
-        assert wait_until(lambda: self.trace.exists() and "socketpair" in self.trace.read_text())
+        assert wait_until(lambda: self.trace.exists() and "signalfd4" in self.trace.read_text())
 
     def go_on(self):
         said, complaints = self.run.communicate(timeout=PATIENCE)

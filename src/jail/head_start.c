@@ -1,0 +1,105 @@
+/* Making namespaces takes the kernel about as long as reading and resolving a
+ * policy takes us, and nothing of it depends on the policy but a few things that
+ * are nearly always the same. So pid 1 is born first, guesses those (outset.h),
+ * and does all it can without a plan, on another processor. The plan is made in
+ * memory it shares, and an order tells it to go on.
+ *
+ * Nothing hostile runs before that. If the guess was wrong, or the plan has
+ * outgrown the memory, that pid 1 is ended and another one made. */
+#include "jail/head_start.h"
+
+#include "base/fd.h"
+#include "jail/control.h"
+#include "jail/identity.h"
+#include "jail/spawn.h"
+#include "jail/supervise.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Far more than any policy that people write; what is not used costs nothing. */
+enum { SHARED_SIZE = 64 * 1024 * 1024 };
+
+enum jail_end head_start_make(struct head_start *head_start, int cgroup, struct error *err)
+{
+    int control[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0) {
+        error_set_errno(err, errno, "cannot make a socket");
+        return JAIL_REFUSED;
+    }
+    head_start->control = control[0];
+    if (!spawn_namespaces(cgroup, &head_start->child, err)) {
+        enum jail_end end = spawn_is_forbidden(errno) ? JAIL_NO_NAMESPACES : JAIL_REFUSED;
+        fd_close(&control[0]);
+        fd_close(&control[1]);
+        return end;
+    }
+    if (head_start->child == 0)
+        init_in_namespaces(&head_start->outset, control[1], head_start->init);
+    fd_close(&control[1]);
+    if (!identity_is_mapped_by_parent(geteuid()))
+        return JAIL_ENDED;
+    if (!identity_map_child(head_start->child, err)) {
+        jail_abandon(head_start);
+        return JAIL_NO_NAMESPACES;
+    }
+    order_send(head_start->control, ORDER_MAPPED, 0);
+    return JAIL_ENDED;
+}
+
+bool head_start_fits(const struct head_start *head_start, const struct plan *plan)
+{
+    struct outset outset = outset_of(plan);
+
+    return head_start->arena && arena_is_shared(head_start->arena) && plan->memory.way != LIMIT_BY_CGROUP &&
+           plan->processes.way != LIMIT_BY_CGROUP && outset_equal(&head_start->outset, &outset);
+}
+
+void head_start_use(struct head_start *head_start, const struct init *init)
+{
+    *head_start->init = *init;
+    order_send(head_start->control, ORDER_START, 0);
+}
+
+struct head_start *jail_begin(struct arena *arena)
+{
+    struct head_start *head_start;
+    struct sigaction child_action;
+    sigset_t passed_on;
+    sigset_t before;
+    struct error ignored;
+
+    /* Were SIGCHLD ignored, pid 1's number could be another's when it is to be ended. */
+    if (sigaction(SIGCHLD, NULL, &child_action) < 0 || child_action.sa_handler == SIG_IGN)
+        return NULL;
+    arena_share(arena, SHARED_SIZE);
+    if (!arena_is_shared(arena))
+        return NULL;
+    head_start = ARENA_NEW(arena, struct head_start);
+    *head_start = (struct head_start){
+        .init = ARENA_NEW(arena, struct init),
+        .outset = outset_guess(),
+        .arena = arena,
+    };
+    /* What pid 1 gets before the command is there is kept for it. */
+    supervise_signals(&passed_on);
+    if (sigprocmask(SIG_BLOCK, &passed_on, &before) < 0)
+        return NULL;
+    enum jail_end end = head_start_make(head_start, -1, &ignored);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return end == JAIL_ENDED ? head_start : NULL;
+}
+
+void jail_abandon(struct head_start *head_start)
+{
+    if (!head_start || head_start->child <= 0)
+        return;
+    kill(head_start->child, SIGKILL);
+    while (waitpid(head_start->child, NULL, 0) < 0 && errno == EINTR)
+        ;
+    head_start->child = 0;
+    fd_close(&head_start->control);
+}
