@@ -31,14 +31,17 @@ enum jail_end head_start_make(struct head_start *head_start, int cgroup, struct 
         return JAIL_REFUSED;
     }
     head_start->control = control[0];
-    if (!spawn_namespaces(cgroup, &head_start->child, err)) {
+    /* Not in memory that both share: the child's 0 would be ours too. */
+    pid_t child;
+    if (!spawn_namespaces(cgroup, &child, err)) {
         enum jail_end end = spawn_is_forbidden(errno) ? JAIL_NO_NAMESPACES : JAIL_REFUSED;
         fd_close(&control[0]);
         fd_close(&control[1]);
         return end;
     }
-    if (head_start->child == 0)
+    if (child == 0)
         init_in_namespaces(&head_start->outset, control[1], head_start->init);
+    head_start->child = child;
     fd_close(&control[1]);
     if (!identity_is_mapped_by_parent(geteuid()))
         return JAIL_ENDED;
