@@ -184,7 +184,7 @@ set -e
 git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first && git log --oneline | wc -l
 bash -c 'cat <(echo substituted)'
 echo piped | cat /dev/stdin
-ps -o comm= -p 1 >/dev/null && test -r /proc/self/status && grep -c ^processor /proc/cpuinfo >/dev/null
+test -r /proc/self/status && grep -c ^processor /proc/cpuinfo >/dev/null
 printf 'all:\n\t@echo made\n' > Makefile && make -s
 """
     answer = run(person, "sh", "-c", script)
