@@ -21,6 +21,7 @@
 #include "base/path.h"
 #include "host/degraded.h"
 #include "plan/internal.h"
+#include "policy/built_in.h"
 #include "policy/resolve.h"
 
 #include <stdlib.h>
@@ -81,18 +82,12 @@ struct effect plan_effect_at(const struct policy *policy, struct slice path)
     return effect;
 }
 
-/* /proc and /dev are made whole by their own steps. */
-static bool is_special(struct slice path)
-{
-    return path_covers(SLICE("/proc"), path) || path_covers(SLICE("/dev"), path);
-}
-
 static void add_boundary(struct builder *builder, struct slice path, enum node node)
 {
     struct boundary *boundary;
     void **place;
 
-    if (is_special(path) || (node != NODE_FILE && node != NODE_DIRECTORY))
+    if (built_in_place(path) || (node != NODE_FILE && node != NODE_DIRECTORY))
         return;
     place = map_at(&builder->known, path);
     if (*place)
@@ -326,7 +321,7 @@ static void place_links(struct builder *builder)
             continue;
         for (size_t j = 0; j < rule->link_count; j++) {
             const struct region *owner = tmpfs_owner(region_around(builder, rule->links[j].at));
-            if (owner && !is_special(rule->links[j].at))
+            if (owner && !built_in_place(rule->links[j].at))
                 place_entry(builder, owner, ENTRY_LINK, rule->links[j].at, rule->links[j].target);
         }
     }

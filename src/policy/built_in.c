@@ -54,6 +54,11 @@ static const char *const cache_paths[] = {".cache",
                                           ".ccache",
                                           NULL};
 
+bool built_in_place(struct slice path)
+{
+    return path_covers(SLICE("/proc"), path) || path_covers(SLICE("/dev"), path);
+}
+
 static struct path_rule built_in(const char *what, struct slice path, enum access access, enum backing backing)
 {
     return (struct path_rule){.list = LIST_BUILT_IN,

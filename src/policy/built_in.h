@@ -9,6 +9,9 @@
  * `real` of the written rules known. */
 void built_in_rules(struct policy *policy, const struct tree *tree);
 
+/* Does it lie in /proc or /dev, which are made whole by their own code? */
+bool built_in_place(struct slice path);
+
 /* The read-only and the hidden parts of a fresh /proc, NULL at the end. */
 extern const char *const proc_read_only[];
 extern const char *const proc_hidden[];

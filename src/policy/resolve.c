@@ -196,11 +196,6 @@ static bool is_hidden_by_name(const struct policy *policy, const struct path_rul
     return false;
 }
 
-static bool is_own_place(struct slice path)
-{
-    return path_covers(SLICE("/proc"), path) || path_covers(SLICE("/dev"), path);
-}
-
 static bool is_always_there(struct slice path)
 {
     static const char *const names[] = {"/dev/shm",   "/dev/pts",    "/dev/ptmx",   "/dev/fd",
@@ -221,9 +216,9 @@ static bool is_always_there(struct slice path)
  * that tries is refused rather than believed. */
 static void judge_own_places(struct policy *policy, struct path_rule *rule, struct problems *problems)
 {
-    bool by_name = is_own_place(rule->pattern.text);
+    bool by_name = built_in_place(rule->pattern.text);
 
-    if (rule->dropped || rule->list == LIST_BUILT_IN || (!by_name && !is_own_place(rule->real)))
+    if (rule->dropped || rule->list == LIST_BUILT_IN || (!by_name && !built_in_place(rule->real)))
         return;
     if (rule_is_grant(rule) && (rule->derived || (by_name && is_always_there(rule->pattern.text)))) {
         drop(rule, "the sandbox has its own");
