@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/report.h"
 #include "jail/jail.h"
+#include "policy/variables.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -65,9 +66,7 @@ static void say_if_hidden(const struct session *session, const char *command)
 
     if (strchr(command, '/'))
         return;
-    for (char *const *variable = session->around.environment; *variable; variable++)
-        if (strncmp(*variable, "PATH=", 5) == 0)
-            path = slice_of(*variable + 5);
+    environment_find(session->around.environment, SLICE("PATH"), &path);
     for (; path.len > 0; path = slice_from(path, directory.len + (directory.len < path.len))) {
         directory = (struct slice){path.ptr, slice_find(path, ':')};
         if (directory.len == 0 || directory.ptr[0] != '/')

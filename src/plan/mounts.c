@@ -23,6 +23,7 @@
 #include "plan/internal.h"
 #include "policy/built_in.h"
 #include "policy/resolve.h"
+#include "policy/variables.h"
 
 #include <stdlib.h>
 
@@ -385,16 +386,15 @@ static void add_copies(struct builder *builder)
 /* The run-time directory of the user, which programs expect to be there. */
 static void place_runtime_directory(struct builder *builder)
 {
-    for (char *const *variable = builder->policy->around.environment; variable && *variable; variable++) {
-        struct slice text = slice_of(*variable);
-        struct slice name = SLICE("XDG_RUNTIME_DIR=");
-        if (!slice_starts(text, name) || text.len == name.len || text.ptr[name.len] != '/')
-            continue;
-        struct slice path = path_normal(builder->arena, SLICE("/"), slice_from(text, name.len));
-        const struct region *around = tmpfs_owner(region_around(builder, path));
-        if (around && around->step->kind == STEP_PRIVATE && !region_at(builder, path))
-            place_entry(builder, around, ENTRY_DIRECTORY, path, (struct slice){0});
-    }
+    struct slice value;
+
+    if (!environment_find(builder->policy->around.environment, SLICE("XDG_RUNTIME_DIR"), &value) || !value.len ||
+        value.ptr[0] != '/')
+        return;
+    struct slice path = path_normal(builder->arena, SLICE("/"), value);
+    const struct region *around = tmpfs_owner(region_around(builder, path));
+    if (around && around->step->kind == STEP_PRIVATE && !region_at(builder, path))
+        place_entry(builder, around, ENTRY_DIRECTORY, path, (struct slice){0});
 }
 
 /* Something to be put in order of depth, then of name. */

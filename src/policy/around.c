@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "policy/tree.h"
+#include "policy/variables.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -22,12 +23,9 @@ enum { PASSWD_MAX = 16 * 1024 * 1024, PASSWD_FIELDS = 7 };
 /* NULL where the variable is absent or empty. */
 static const char *variable(char *const *environment, const char *name)
 {
-    size_t length = strlen(name);
+    struct slice value;
 
-    for (; environment && *environment; environment++)
-        if (strncmp(*environment, name, length) == 0 && (*environment)[length] == '=')
-            return (*environment)[length + 1] ? *environment + length + 1 : NULL;
-    return NULL;
+    return environment_find(environment, slice_of(name), &value) && value.len ? value.ptr : NULL;
 }
 
 /* Decimal digits only, as the kernel's own tools write them. */

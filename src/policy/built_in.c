@@ -4,6 +4,7 @@
 #include "policy/built_in.h"
 
 #include "base/path.h"
+#include "policy/variables.h"
 
 /* Kernel interfaces. A fresh /proc under uid 0 lets even a root without
  * capabilities write sysctls, because their check is for the uid alone
@@ -139,33 +140,19 @@ static void deny_writing(struct policy *policy, const char *what, struct slice p
     policy_add_path(policy, rule);
 }
 
-static struct slice environment_value(const struct policy *policy, const char *name)
-{
-    size_t length = strlen(name);
-
-    for (char *const *variable = policy->around.environment; variable && *variable; variable++) {
-        if (strncmp(*variable, name, length) == 0 && (*variable)[length] == '=')
-            return slice_of(*variable + length + 1);
-    }
-    return (struct slice){0};
-}
-
 static void deny_own_files(struct policy *policy)
 {
     struct arena *arena = policy->arena;
-    struct slice state = environment_value(policy, "XDG_STATE_HOME");
-    struct slice config = environment_value(policy, "XDG_CONFIG_HOME");
+    struct slice state = xdg_directory(arena, &policy->around, "XDG_STATE_HOME");
+    struct slice config = xdg_directory(arena, &policy->around, "XDG_CONFIG_HOME");
+    struct slice named;
 
-    if (!state.len || state.ptr[0] != '/')
-        state = path_normal(arena, policy->around.home, SLICE(".local/state"));
-    if (!config.len || config.ptr[0] != '/')
-        config = path_normal(arena, policy->around.home, SLICE(".config"));
     deny_writing(policy, "cloche's own state", path_normal(arena, state, SLICE("cloche")));
     deny_writing(policy, "cloche's own policy", path_normal(arena, config, SLICE("cloche")));
     deny_writing(policy, "cloche's own policy", path_normal(arena, config, SLICE("cloche/policy.json")));
     deny_writing(policy, "cloche's own policy", path_normal(arena, policy->around.home, SLICE(".srt-settings.json")));
-    struct slice named = environment_value(policy, "CLOCHE_POLICY");
-    if (named.len && named.ptr[0] == '/')
+    if (environment_find(policy->around.environment, SLICE("CLOCHE_POLICY"), &named) && named.len &&
+        named.ptr[0] == '/')
         deny_writing(policy, "cloche's own policy", named);
     for (size_t i = 0; i < policy->sources.count; i++)
         deny_writing(policy, "the policy of this run", policy->sources.items[i].text);

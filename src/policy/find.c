@@ -95,15 +95,6 @@ static bool look_at(struct arena *arena, const char *path, struct policy_source 
     return true;
 }
 
-static struct slice config_directory(struct arena *arena, const struct surroundings *around)
-{
-    struct slice value;
-
-    if (environment_find(around->environment, SLICE("XDG_CONFIG_HOME"), &value) && value.len && value.ptr[0] == '/')
-        return path_normal(arena, SLICE("/"), value);
-    return path_normal(arena, around->home, SLICE(".config"));
-}
-
 bool policy_find(struct arena *arena, const struct surroundings *around, struct policy_source *source,
                  const char **passed_over, struct error *err)
 {
@@ -127,7 +118,7 @@ bool policy_find(struct arena *arena, const struct surroundings *around, struct 
         return use_variable(arena, value, source, err);
     if (!look_in_project(arena, around, source, &found, passed_over, err) || found)
         return found;
-    const char *own = below(arena, config_directory(arena, around), "cloche/policy.json");
+    const char *own = below(arena, xdg_directory(arena, around, "XDG_CONFIG_HOME"), "cloche/policy.json");
     if (!look_at(arena, own, source, &found, err) || found)
         return found;
     if (!look_at(arena, srt_settings, source, &found, err) || found)

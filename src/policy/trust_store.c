@@ -23,15 +23,6 @@ enum { RECORD_MAX = 64 * 1024 };
 
 static const struct slice record_header = SLICE("cloche trust 1\n");
 
-static struct slice state_directory(struct arena *arena, const struct surroundings *around)
-{
-    struct slice value;
-
-    if (environment_find(around->environment, SLICE("XDG_STATE_HOME"), &value) && value.len && value.ptr[0] == '/')
-        return path_normal(arena, SLICE("/"), value);
-    return path_normal(arena, around->home, SLICE(".local/state"));
-}
-
 static bool check_owner(int fd, const char *name, struct error *err)
 {
     struct stat status;
@@ -69,7 +60,7 @@ static bool open_store(struct arena *arena, const struct surroundings *around, b
                        const char **name, bool *absent, struct error *err)
 {
     static const char *const levels[] = {"cloche", "trust"};
-    struct slice state = arena_slice(arena, state_directory(arena, around));
+    struct slice state = arena_slice(arena, xdg_directory(arena, around, "XDG_STATE_HOME"));
     FD_CLEANUP int fd = -1;
 
     *absent = false;

@@ -49,6 +49,14 @@ static bool xdg_value(struct arena *arena, const struct surroundings *around, st
     return false;
 }
 
+struct slice xdg_directory(struct arena *arena, const struct surroundings *around, const char *name)
+{
+    struct slice value = SLICE("/");
+
+    xdg_value(arena, around, slice_of(name), &value);
+    return path_normal(arena, SLICE("/"), value);
+}
+
 static bool variable_value(struct arena *arena, const struct surroundings *around, struct slice name,
                            struct slice *value, struct error *err)
 {

@@ -8,6 +8,9 @@
 /* The value of `name` in a NAME=VALUE list; false if it is not there. */
 bool environment_find(char *const *environment, struct slice name, struct slice *value);
 
+/* The directory that an XDG variable with a default below $HOME stands for. */
+struct slice xdg_directory(struct arena *arena, const struct surroundings *around, const char *name);
+
 /* Makes `text` absolute: a leading `~`, then (not in the srt personality)
  * $HOME, $PROJECT_DIR, $USER, $TMPDIR and $XDG_*, also as ${NAME}; `$$` is one
  * dollar. What is still relative is joined to `base`. With `escape`, wildcard
