@@ -65,33 +65,44 @@ static bool port_parse(struct slice text, int64_t *port)
 
 /* ---- taking away ---- */
 
+/* Entries that stay, one of which may have been meant. */
+struct candidates {
+    struct slice texts[CANDIDATES_MAX];
+    size_t count;
+};
+
+static void candidate_add(struct candidates *candidates, struct slice text)
+{
+    if (candidates->count < CANDIDATES_MAX)
+        candidates->texts[candidates->count++] = text;
+}
+
+static const char *nearest(struct loader *loader, const struct candidates *candidates, struct slice text)
+{
+    const char **names = arena_alloc(loader->arena, (candidates->count + 1) * sizeof *names);
+
+    for (size_t i = 0; i < candidates->count; i++)
+        names[i] = arena_slice(loader->arena, candidates->texts[i]).ptr;
+    return did_you_mean(text, names);
+}
+
 static void removed_nothing(struct loader *loader, const struct place *place, size_t list, struct slice text,
-                            const char *const *candidates)
+                            const struct candidates *candidates)
 {
     for (size_t i = 0; i < loader->left_out_count; i++) {
         if (loader->left_out[i].list == list && slice_equal(loader->left_out[i].text, text))
             return;
     }
-    const char *near = did_you_mean(text, candidates);
+    const char *near = nearest(loader, candidates, text);
     loader_problem(loader, place, "\"!%s\" takes nothing away: no inherited entry says this%s%s%s",
                    escaped(loader->arena, text), near ? "; did you mean \"!" : "",
                    near ? escaped(loader->arena, slice_of(near)) : "", near ? "\"?" : "");
 }
 
-static const char **candidates_in(struct loader *loader)
-{
-    return arena_alloc(loader->arena, (CANDIDATES_MAX + 1) * sizeof(const char *));
-}
-
-static void candidate_add(struct loader *loader, const char **candidates, size_t *count, struct slice text)
-{
-    if (*count < CANDIDATES_MAX)
-        candidates[(*count)++] = arena_slice(loader->arena, text).ptr;
-}
-
 void path_rules_remove(struct loader *loader, const struct place *place, enum path_list list, struct slice text)
 {
     struct path_rules *paths = &loader->policy->paths;
+    struct candidates others = {.count = 0};
     struct pattern pattern;
     struct error err;
     size_t kept = 0;
@@ -109,25 +120,21 @@ void path_rules_remove(struct loader *loader, const struct place *place, enum pa
             loader_leave_out(loader, list, rule->text);
             continue;
         }
+        if (rule->list == list)
+            candidate_add(&others, rule->text);
         if (kept != i)
             paths->items[kept] = *rule;
         kept++;
     }
-    if (kept == paths->count) {
-        const char **candidates = candidates_in(loader);
-        size_t count = 0;
-        for (size_t i = 0; i < paths->count; i++) {
-            if (paths->items[i].list == list)
-                candidate_add(loader, candidates, &count, paths->items[i].text);
-        }
-        removed_nothing(loader, place, list, text, candidates);
-    }
+    if (kept == paths->count)
+        removed_nothing(loader, place, list, text, &others);
     paths->count = kept;
 }
 
 static void names_remove(struct loader *loader, const struct key *key, const struct place *place, struct slice text)
 {
     struct name_rules *names = list_at(loader, key);
+    struct candidates others = {.count = 0};
     struct slice wanted = text;
     struct error err;
     size_t kept = 0;
@@ -137,22 +144,20 @@ static void names_remove(struct loader *loader, const struct key *key, const str
         return;
     }
     for (size_t i = 0; i < names->count; i++) {
-        if (!slice_equal(names->items[i].text, wanted))
-            names->items[kept++] = names->items[i];
+        if (slice_equal(names->items[i].text, wanted))
+            continue;
+        candidate_add(&others, names->items[i].text);
+        names->items[kept++] = names->items[i];
     }
-    if (kept == names->count) {
-        const char **candidates = candidates_in(loader);
-        size_t count = 0;
-        for (size_t i = 0; i < names->count; i++)
-            candidate_add(loader, candidates, &count, names->items[i].text);
-        removed_nothing(loader, place, key->offset, text, candidates);
-    }
+    if (kept == names->count)
+        removed_nothing(loader, place, key->offset, text, &others);
     names->count = kept;
 }
 
 static void hosts_remove(struct loader *loader, const struct key *key, const struct place *place, struct slice text)
 {
     struct host_rules *hosts = list_at(loader, key);
+    struct candidates others = {.count = 0};
     struct host_pattern pattern;
     struct error err;
     size_t kept = 0;
@@ -164,24 +169,20 @@ static void hosts_remove(struct loader *loader, const struct key *key, const str
     for (size_t i = 0; i < hosts->count; i++) {
         if (is_same_host(&pattern, &hosts->items[i].pattern))
             continue;
+        candidate_add(&others, hosts->items[i].text);
         if (kept != i)
             hosts->items[kept] = hosts->items[i];
         kept++;
     }
-    if (kept == hosts->count) {
-        const char **candidates = candidates_in(loader);
-        size_t count = 0;
-        for (size_t i = 0; i < hosts->count; i++)
-            candidate_add(loader, candidates, &count, hosts->items[i].text);
-        removed_nothing(loader, place, key->offset, text, candidates);
-    }
+    if (kept == hosts->count)
+        removed_nothing(loader, place, key->offset, text, &others);
     hosts->count = kept;
 }
 
 static void ports_remove(struct loader *loader, const struct key *key, const struct place *place, struct slice text)
 {
     struct port_rules *ports = list_at(loader, key);
-    static const char *const none[] = {NULL};
+    const struct candidates none = {.count = 0};
     int64_t port;
     size_t kept = 0;
 
@@ -194,7 +195,7 @@ static void ports_remove(struct loader *loader, const struct key *key, const str
             ports->items[kept++] = ports->items[i];
     }
     if (kept == ports->count)
-        removed_nothing(loader, place, key->offset, text, none);
+        removed_nothing(loader, place, key->offset, text, &none);
     ports->count = kept;
 }
 
