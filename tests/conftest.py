@@ -13,6 +13,8 @@ import tempfile
 
 import pytest
 
+from judging import as_person
+
 TOP = pathlib.Path(__file__).resolve().parents[1]
 ORDINARY_UID = 60321
 
@@ -77,7 +79,6 @@ class Person:
         return self.own(path)
 
     def call(self, name, *arguments, cwd=None, environment=None, **keywords):
-        identity = {} if os.geteuid() else {"user": self.uid, "group": self.uid, "extra_groups": []}
         return subprocess.run(
             [self.binaries / name, *arguments],
             cwd=cwd or self.project,
@@ -87,7 +88,7 @@ class Person:
             timeout=60,
             check=False,
             **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **keywords},
-            **identity,
+            **as_person(self),
         )
 
     def cloche(self, *arguments, **keywords):

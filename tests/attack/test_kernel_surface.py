@@ -19,6 +19,7 @@ import time
 import pytest
 
 from attacking import OK
+from judging import processes, wait_until
 
 HIGH_BITS = [0, 1 << 32, 1 << 63]
 AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, AF_RXRPC, AF_ALG, AF_VSOCK = 1, 2, 10, 16, 17, 33, 38, 40
@@ -133,26 +134,6 @@ def test_e66_personalities_that_weaken_memory_protection_are_refused(jail):
 # 70, 74
 
 
-def processes_with(mark):
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and mark.encode() in (entry / "cmdline").read_bytes():
-                found.append(int(entry.name))
-        except OSError:
-            continue
-    return found
-
-
-def gone_within(mark, seconds):
-    end = time.monotonic() + seconds
-    while processes_with(mark):
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return True
-
-
 @pytest.fixture
 def mark():
     return f"cloche-attack-{secrets.token_hex(8)}"
@@ -161,13 +142,13 @@ def mark():
 def test_e74_what_the_command_leaves_behind_does_not_outlive_it(jail, mark):
     """A grandchild in a session of its own, which ignores every signal that can be ignored."""
     assert jail.attacks(["linger", mark, "ready"], ["wait-for", "ready"]) == [OK, OK]
-    assert processes_with(mark) == []
+    assert processes(mark) == []
     (jail.person.project / "ready").unlink()
     try:
         assert jail.attacks_outside(["linger", mark, "ready"], ["wait-for", "ready"]) == [OK, OK]
-        assert len(processes_with(mark)) == 1
+        assert len(processes(mark)) == 1
     finally:
-        for pid in processes_with(mark):
+        for pid in processes(mark):
             os.kill(pid, 9)
 
 
@@ -186,9 +167,9 @@ def test_e70_e74_when_cloche_dies_everything_inside_dies(jail, mark, number):
             end = time.monotonic() + 20
             while not (jail.person.project / "ready").exists() and time.monotonic() < end:
                 time.sleep(0.01)
-            assert len(processes_with(mark)) >= 3
+            assert len(processes(mark)) >= 3
             run.send_signal(number)
-            assert gone_within(mark, 1.0)
+            assert wait_until(lambda: not processes(mark), 1.0)
         finally:
             run.kill()
 
@@ -234,7 +215,7 @@ def test_e71_a_fork_bomb_ends_with_the_time_it_was_given(jail, mark):
     assert (jail.person.project / "ready").exists()
     assert time.monotonic() - start < 10
     assert answer.returncode == 137
-    assert gone_within(mark, 1.0)
+    assert wait_until(lambda: not processes(mark), 1.0)
 
 
 # 72, 110

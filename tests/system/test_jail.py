@@ -17,6 +17,8 @@ import threading
 
 import pytest
 
+from judging import as_person
+
 PYTHON = "/usr/bin/python3"
 PATIENCE = 20
 NO_FILTER = {"extends": ["preset:dev"], "seccomp": {"enabled": False}}
@@ -54,10 +56,6 @@ def probe(person, code, *options, policy=None, **keywords):
 def landlock_abi():
     landlock_create_ruleset = 444
     return ctypes.CDLL(None).syscall(landlock_create_ruleset, None, 0, 1)
-
-
-def as_person(person):
-    return {} if os.geteuid() else {"user": person.uid, "group": person.uid, "extra_groups": []}
 
 
 # Files

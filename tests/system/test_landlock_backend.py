@@ -20,6 +20,9 @@ import time
 
 import pytest
 
+import judging
+from judging import as_person, processes, wait_until
+
 LANDLOCK = ("--backend", "landlock")
 SECCOMP_RET_ERRNO, SECCOMP_RET_ALLOW, SECCOMP_RET_USER_NOTIF = 0x00050000, 0x7FFF0000, 0x7FC00000
 EPERM, ENOSYS = 1, 38
@@ -45,26 +48,6 @@ def shell(person, text, *options, **keywords):
 
 def python(person, text, *options, **keywords):
     return run(person, "-q", *options, "/usr/bin/python3", "-c", text, **keywords)
-
-
-def wait_until(condition, seconds=5.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.01)
-    return True
-
-
-def processes_marked(mark):
-    found = []
-    for directory in pathlib.Path("/proc").iterdir():
-        try:
-            if directory.name.isdigit() and mark.encode() in (directory / "cmdline").read_bytes():
-                found.append(int(directory.name))
-        except OSError:
-            pass
-    return found
 
 
 # --- the default policy -----------------------------------------------------
@@ -347,8 +330,7 @@ def test_sockets_of_the_host_are_out_of_reach_unless_all_are_allowed(person):
 
 
 def test_processes_of_the_host_cannot_be_signalled_traced_or_read(person):
-    identity = {} if os.geteuid() else {"user": person.uid, "group": person.uid, "extra_groups": []}
-    with subprocess.Popen(["sleep", "60"], env={"SECRET": "x"}, **identity) as outside:
+    with subprocess.Popen(["sleep", "60"], env={"SECRET": "x"}, **as_person(person)) as outside:
         program = f"""
 import ctypes, os, resource, signal, subprocess, time
 libc = ctypes.CDLL(None, use_errno=True)
@@ -417,10 +399,7 @@ for path in sys.argv[1:]:
 # --- the end ----------------------------------------------------------------
 
 def start(person, *arguments, **keywords):
-    identity = {} if os.geteuid() else {"user": person.uid, "group": person.uid, "extra_groups": []}
-    return subprocess.Popen([person.binaries / "cloche", "run", "-q", *LANDLOCK, *arguments], cwd=person.project,
-                            env=person.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            text=True, **identity, **keywords)
+    return judging.start(person, "run", "-q", *LANDLOCK, *arguments, stdin=subprocess.PIPE, **keywords)
 
 
 def daemons(mark):
@@ -434,7 +413,7 @@ def test_everything_is_gone_when_the_command_has_ended(person):
     mark = f"cloche-end-{os.getpid()}"
     done = shell(person, daemons(mark) + "; echo over")
     assert (done.returncode, done.stdout) == (0, "over\n")
-    assert processes_marked(mark) == []
+    assert processes(mark) == []
 
 
 @pytest.mark.parametrize("whole_group", [False, True])
@@ -442,13 +421,13 @@ def test_everything_is_gone_when_cloche_is_killed(person, whole_group):
     mark = f"cloche-kill-{os.getpid()}-{whole_group}"
     process = start(person, "-c", daemons(mark) + '; echo "$TMPDIR"; sleep 300', start_new_session=True)
     directory = process.stdout.readline().strip()
-    assert os.path.isdir(directory) and len(processes_marked(mark)) >= 4
+    assert os.path.isdir(directory) and len(processes(mark)) >= 4
     if whole_group:
         os.killpg(process.pid, signal.SIGKILL)
     else:
         process.kill()
     process.wait()
-    assert wait_until(lambda: not processes_marked(mark), 1)
+    assert wait_until(lambda: not processes(mark), 1)
     assert wait_until(lambda: not os.path.lexists(directory), 1)
 
 
@@ -457,10 +436,10 @@ def test_everything_is_gone_when_the_process_between_is_killed(person):
     process = start(person, "-c", daemons(mark) + '; echo "$TMPDIR"; sleep 300')
     directory = process.stdout.readline().strip()
     children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()
-    assert len(children) == 1 and len(processes_marked(mark)) >= 4
+    assert len(children) == 1 and len(processes(mark)) >= 4
     os.kill(int(children[0]), signal.SIGKILL)
     assert process.wait(timeout=10) == 137
-    assert processes_marked(mark) == [] and not os.path.lexists(directory)
+    assert processes(mark) == [] and not os.path.lexists(directory)
 
 
 def test_everything_is_gone_when_the_time_is_up(person):
@@ -468,7 +447,7 @@ def test_everything_is_gone_when_the_time_is_up(person):
     begin = time.monotonic()
     done = run(person, "--timeout", "1", "-c", daemons(mark) + "; sleep 300")
     assert done.returncode == 137 and "killed after 1 second" in done.stderr
-    assert time.monotonic() - begin < 10 and processes_marked(mark) == []
+    assert time.monotonic() - begin < 10 and processes(mark) == []
 
 
 def test_fork_bomb_ends_with_the_command(person):
@@ -485,7 +464,7 @@ if os.fork() == 0:
 time.sleep(0.3)
 """
     assert python(person, program).returncode == 0
-    assert processes_marked(mark) == []
+    assert processes(mark) == []
 
 
 def test_two_runs_at_once_do_not_disturb_each_other(person):
@@ -543,10 +522,9 @@ def pretend_abi(abi, command):
 
 def through(person, how, *command, name="cloche", **keywords):
     """Runs cloche behind this file's main(), which changes the host it sees."""
-    identity = {} if os.geteuid() else {"user": person.uid, "group": person.uid, "extra_groups": []}
     return subprocess.run([sys.executable, "-", *how, person.binaries / name, *command], cwd=person.project,
                           env=person.environment, input=pathlib.Path(__file__).read_text(encoding="utf-8"),
-                          capture_output=True, text=True, timeout=60, check=False, **identity, **keywords)
+                          capture_output=True, text=True, timeout=60, check=False, **as_person(person), **keywords)
 
 
 @pytest.mark.parametrize("how", [("answer", CLONE3, EPERM), ("answer", CLONE3, ENOSYS), ("answer", MOUNT_SETATTR, EPERM)],
@@ -564,12 +542,11 @@ def test_auto_falls_back_where_namespaces_are_of_no_use(person, how):
 
 def test_auto_falls_back_where_the_limit_of_user_namespaces_is_zero(person):
     script = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$0" "$@"'
-    identity = {} if os.geteuid() else {"user": person.uid, "group": person.uid, "extra_groups": []}
 
     def inside(*arguments):
         return subprocess.run(["unshare", "--user", "--map-root-user", "sh", "-c", script, person.binaries / "cloche",
                                *arguments], cwd=person.project, env=person.environment, capture_output=True, text=True,
-                              timeout=60, check=False, **identity)
+                              timeout=60, check=False, **as_person(person))
 
     done = inside("run", "-c", "echo ran > made; cat made")
     assert (done.returncode, done.stdout) == (0, "ran\n"), done.stderr
@@ -610,7 +587,7 @@ def test_signals_that_landlock_cannot_hold_are_said_and_the_end_is_the_end(perso
     done = through(person, ["abi", "5"], "run", *LANDLOCK, "-c", daemons(mark) + "; echo over")
     assert (done.returncode, done.stdout) == (0, "over\n"), done.stderr
     assert "every process of yours can be sent signals (Landlock ABI 5)" in done.stderr
-    assert processes_marked(mark) == []
+    assert processes(mark) == []
 
 
 def test_kernel_that_cannot_hold_truncation_needs_a_token(person):

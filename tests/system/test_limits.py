@@ -12,6 +12,8 @@ import time
 
 import pytest
 
+from judging import as_person, processes
+
 PYTHON = "/usr/bin/python3"
 MEGABYTE = 1 << 20
 
@@ -24,17 +26,6 @@ def limited(person, limits, code, *options, **keywords):
 
 def said(answer):
     return [line for line in answer.stderr.splitlines() if line.startswith("cloche: ")]
-
-
-def processes_marked(mark):
-    found = []
-    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if mark.encode() in path.read_bytes():
-                found.append(int(path.parent.name))
-        except OSError:
-            pass
-    return found
 
 
 def children_of(pid):
@@ -129,16 +120,15 @@ def test_fork_bomb_is_bounded_named_and_leaves_nothing(counted):
     took = time.monotonic() - start
     assert any("the limit of 60" in line and "limits.processes, --pids" in line for line in said(answer)), said(answer)
     assert took < 30  # a bash that cannot fork tries again for 15 seconds
-    assert processes_marked(mark) == []
+    assert processes(mark) == []
     assert subprocess.run(["/bin/true"], timeout=5, check=False).returncode == 0
 
 
 def test_limit_of_one_run_is_not_that_of_another(counted):
-    identity = {} if os.geteuid() else {"user": counted.uid, "group": counted.uid, "extra_groups": []}
     runs = [
         subprocess.Popen(
             [counted.binaries / "cloche", "run", "--pids", "30", PYTHON, "-c", FORKS.format(count=29)],
-            cwd=counted.project, env=counted.environment, stdout=subprocess.PIPE, text=True, **identity)
+            cwd=counted.project, env=counted.environment, stdout=subprocess.PIPE, text=True, **as_person(counted))
         for _ in range(4)
     ]  # fmt: skip
     assert [run.communicate(timeout=30)[0].split() for run in runs] == [["30", "0"]] * 4
@@ -298,7 +288,7 @@ kept = bytearray(400 << 20)
 time.sleep(60)
 """)
     assert answer.returncode == 128 + signal.SIGKILL
-    assert processes_marked(mark) == []
+    assert processes(mark) == []
 
 
 # Files
@@ -351,9 +341,8 @@ def test_time_over_the_limit_ends_the_run_and_is_named(person):
 
 def test_run_without_limits_is_not_measured(person):
     """Pid 1 sleeps: its processor time does not grow."""
-    identity = {} if os.geteuid() else {"user": person.uid, "group": person.uid, "extra_groups": []}
     with subprocess.Popen([person.binaries / "cloche", "run", "sleep", "30"], cwd=person.project,
-                          env=person.environment, **identity) as run:  # fmt: skip
+                          env=person.environment, **as_person(person)) as run:  # fmt: skip
         try:
             time.sleep(0.5)
             (init,) = children_of(run.pid)

@@ -14,38 +14,9 @@ import uuid
 
 import pytest
 
+from judging import as_person, processes, start, wait_until
+
 PATIENCE = 20
-
-
-def as_person(person):
-    return {} if os.geteuid() else {"user": person.uid, "group": person.uid, "extra_groups": []}
-
-
-def start(person, *arguments, **keywords):
-    options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **keywords}
-    return subprocess.Popen([person.binaries / "cloche", *arguments], cwd=person.project, env=person.environment,
-                            text=True, **options, **as_person(person))
-
-
-def sleepers(mark):
-    """Host pids of processes that were started with `mark` among their arguments."""
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and mark.encode() in (entry / "cmdline").read_bytes().split(b"\0"):
-                found.append(int(entry.name))
-        except OSError:
-            pass
-    return found
-
-
-def wait_until(condition, seconds=PATIENCE):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.01)
-    return False
 
 
 @pytest.fixture
@@ -161,7 +132,7 @@ def test_timeout_kills_and_says_so(person, mark):
     assert answer.returncode == 128 + signal.SIGKILL
     assert 0.9 < time.monotonic() - before < PATIENCE
     assert "killed after 1 second" in answer.stderr
-    assert not sleepers(mark)
+    assert not processes(mark, whole=True)
 
 
 # Signals
@@ -206,8 +177,8 @@ def test_alarm_the_caller_has_set_ends_the_command(person):
 
 def test_stop_and_continue_without_a_terminal(person, mark):
     process = start(person, "run", "sleep", mark, preexec_fn=os.setpgrp)
-    assert wait_until(lambda: len(sleepers(mark)) == 3)
-    command = max(sleepers(mark))
+    assert wait_until(lambda: len(processes(mark, whole=True)) == 3)
+    command = max(processes(mark, whole=True))
     state = lambda pid: pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     for _ in range(3):
         process.send_signal(signal.SIGTSTP)
@@ -265,31 +236,31 @@ def test_what_the_command_leaves_behind_is_killed_before_the_status_is_reported(
     escape = f"setsid sh -c 'trap \"\" TERM HUP; sleep {mark}' </dev/null >/dev/null 2>&1 & sleep 0.2; echo started"
     process = start(person, "run", "sh", "-c", f"{escape}; read line", stdin=subprocess.PIPE)
     assert process.stdout.readline() == "started\n"
-    assert sleepers(mark), "the background process never ran: this test would prove nothing"
+    assert processes(mark, whole=True), "the background process never ran: this test would prove nothing"
     process.communicate("\n", timeout=PATIENCE)
     assert process.returncode == 0
-    assert not sleepers(mark)
+    assert not processes(mark, whole=True)
 
 
 def test_killing_cloche_ends_everything_within_a_second(person, mark):
     process = start(person, "run", "sh", "-c", f"setsid sleep {mark} & sleep {mark} & echo started; wait")
     assert process.stdout.readline() == "started\n"
-    assert wait_until(lambda: len(sleepers(mark)) == 2)
+    assert wait_until(lambda: len(processes(mark, whole=True)) == 2)
     process.kill()
     process.wait(PATIENCE)
-    assert wait_until(lambda: not sleepers(mark), 1)
+    assert wait_until(lambda: not processes(mark, whole=True), 1)
 
 
 def test_killing_pid_1_from_outside_ends_the_run_and_is_said(person, mark):
     process = start(person, "run", "sleep", mark)
-    assert wait_until(lambda: len(sleepers(mark)) == 3)  # cloche, pid 1 and the command
-    pid_1 = next(pid for pid in sleepers(mark) if pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1]
+    assert wait_until(lambda: len(processes(mark, whole=True)) == 3)  # cloche, pid 1 and the command
+    pid_1 = next(pid for pid in processes(mark, whole=True) if pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1]
                  .split()[1] == str(process.pid))
     os.kill(pid_1, signal.SIGKILL)
     _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 128 + signal.SIGKILL
     assert "killed" in errors
-    assert not sleepers(mark)
+    assert not processes(mark, whole=True)
 
 
 def test_a_run_leaves_no_mount_no_file_and_no_process(person, mark):
@@ -302,7 +273,7 @@ def test_a_run_leaves_no_mount_no_file_and_no_process(person, mark):
     assert sorted(answer.stdout.split()) == sorted(places), answer.stderr
     assert surroundings() == (mounts, sorted([*files, person.project / "made"]))
     assert not any(map(os.path.exists, places))
-    assert not sleepers(mark)
+    assert not processes(mark, whole=True)
 
 
 def test_a_killed_run_leaves_the_tree_as_it_was(person, mark):
@@ -314,7 +285,7 @@ def test_a_killed_run_leaves_the_tree_as_it_was(person, mark):
     assert tree() == before
     process.kill()
     process.wait(PATIENCE)
-    assert wait_until(lambda: not sleepers(mark), 1)
+    assert wait_until(lambda: not processes(mark, whole=True), 1)
     assert tree() == before
 
 

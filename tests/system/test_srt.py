@@ -8,6 +8,8 @@ import subprocess
 
 import pytest
 
+from judging import as_person
+
 DEFAULTS = {
     "network": {"allowedDomains": [], "deniedDomains": []},
     "filesystem": {"denyRead": [], "allowWrite": ["."], "denyWrite": []},
@@ -84,11 +86,10 @@ class TestTemporaryDirectory:
         assert os.listdir(self.PLACE) == ["kept"]
 
     def test_stays_while_another_run_uses_it(self, person):
-        identity = {} if os.geteuid() else {"user": person.uid, "group": person.uid, "extra_groups": []}
         other = subprocess.Popen(
             [person.binaries / "srt", "-c", "echo ready; read x; mktemp >/dev/null && rm /tmp/claude/* && echo made"],
             cwd=person.project, env=person.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            **identity,
+            **as_person(person),
         )  # fmt: skip
         assert other.stdout.readline() == "ready\n"
         assert person.srt("true").returncode == 0

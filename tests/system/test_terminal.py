@@ -6,6 +6,7 @@ command on the terminal itself; `shell` is an interactive bash on it, with the
 terminal's echo off, so that what appears is what was printed.
 """
 
+import contextlib
 import fcntl
 import os
 import pathlib
@@ -14,7 +15,6 @@ import select
 import shutil
 import signal
 import struct
-import subprocess
 import termios
 import textwrap
 import time
@@ -22,29 +22,20 @@ import uuid
 
 import pytest
 
+import judging
+from judging import wait_until
+
 PATIENCE = 20
 INTERRUPT, SUSPEND = "\x03", "\x1a"
 SHELL = ("bash", "--norc", "--noprofile", "--noediting", "-i")
 
 
-def wait_until(condition, seconds=PATIENCE):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.01)
-    return False
-
-
 def processes(mark):
     """Host pids of processes that have `mark` among their arguments, with their state."""
     found = {}
-    for entry in pathlib.Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and mark.encode() in (entry / "cmdline").read_bytes().split(b"\0"):
-                found[int(entry.name)] = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
-        except OSError:
-            pass
+    for pid in judging.processes(mark, whole=True):
+        with contextlib.suppress(OSError):
+            found[pid] = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     return found
 
 

@@ -49,12 +49,13 @@ def fingerprint(top, leave_out=()):
     return found
 
 
-def processes(mark):
-    """Host pids of processes that were started with `mark` somewhere in their arguments."""
+def processes(mark, whole=False):
+    """Host pids of processes that have `mark` somewhere in their arguments, or as a whole one."""
     found = []
     for entry in pathlib.Path("/proc").iterdir():
         try:
-            if entry.name.isdigit() and mark.encode() in (entry / "cmdline").read_bytes():
+            arguments = (entry / "cmdline").read_bytes() if entry.name.isdigit() else b""
+            if mark.encode() in (arguments.split(b"\0") if whole else arguments):
                 found.append(int(entry.name))
         except OSError:
             pass
