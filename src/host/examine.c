@@ -65,6 +65,23 @@ bool examine_can_enter(const struct examination *examination, struct finding *fi
     return false;
 }
 
+bool examine_by_probe(struct arena *arena, const struct examination *examination, probe_function probe,
+                      const char *works, struct finding *finding, struct probe_report *report)
+{
+    if (!examine_can_enter(examination, finding))
+        return true;
+    probe_run(probe, NULL, report);
+    if (probe_succeeded(report)) {
+        finding->detail = works;
+        return true;
+    }
+    const char *broken_off = examine_broken_off(arena, report);
+    finding->status = FINDING_MISSING;
+    if (broken_off != NULL)
+        finding->detail = broken_off;
+    return broken_off != NULL;
+}
+
 static void add_shortfall(struct examination *examination, const char *token, const char *what, const char *why)
 {
     if (examination->shortfall_count < SHORTFALLS_MAX)

@@ -46,18 +46,9 @@ void examine_fuse(struct arena *arena, struct examination *examination)
     struct finding *finding = examination_add(examination, "fuse", "/dev/fuse",
                                               "reports of refused reads " NOT_IN_THIS_VERSION, WEIGHT_OPTIONAL);
 
-    if (!examine_can_enter(examination, finding))
+    if (examine_by_probe(arena, examination, probe_fuse, "opened and mounted in a user namespace", finding, &report))
         return;
-    probe_run(probe_fuse, NULL, &report);
-    if (probe_succeeded(&report)) {
-        finding->detail = "opened and mounted in a user namespace";
-        return;
-    }
-    const char *broken_off = examine_broken_off(arena, &report);
-    finding->status = FINDING_MISSING;
-    if (broken_off != NULL) {
-        finding->detail = broken_off;
-    } else if (report.errnum == ENOENT || report.errnum == ENXIO || report.errnum == ENODEV) {
+    if (report.errnum == ENOENT || report.errnum == ENXIO || report.errnum == ENODEV) {
         finding->detail = arena_printf(arena, "there is none (%s)", examine_errno(arena, report.errnum));
         finding->remedy = "load the module: sudo modprobe fuse\nin a container: --device /dev/fuse";
     } else if (report.step == STEP_OPEN) {

@@ -228,18 +228,10 @@ void examine_nftables(struct arena *arena, struct examination *examination)
         examination_add(examination, "nftables", "nf_tables with TPROXY",
                         "filtered network " NOT_IN_THIS_VERSION ": the quick way", WEIGHT_OPTIONAL);
 
-    if (!examine_can_enter(examination, finding))
+    if (examine_by_probe(arena, examination, probe_nftables, "a rule was made in a new network namespace", finding,
+                         &report))
         return;
-    probe_run(probe_nftables, NULL, &report);
-    if (probe_succeeded(&report)) {
-        finding->detail = "a rule was made in a new network namespace";
-        return;
-    }
-    const char *broken_off = examine_broken_off(arena, &report);
-    finding->status = FINDING_MISSING;
-    if (broken_off != NULL) {
-        finding->detail = broken_off;
-    } else if (report.step == STEP_ENTER) {
+    if (report.step == STEP_ENTER) {
         finding->detail =
             arena_printf(arena, "not examined: no network namespace (%s)", examine_errno(arena, report.errnum));
     } else {

@@ -55,18 +55,10 @@ void examine_overlay(struct arena *arena, struct examination *examination)
     struct finding *finding = examination_add(examination, "overlay", "overlay file system",
                                               "private caches (copy-on-write over the host's)", WEIGHT_DEFAULT);
 
-    if (!examine_can_enter(examination, finding))
+    if (examine_by_probe(arena, examination, probe_overlay, "mounted with userxattr and written through", finding,
+                         &report))
         return;
-    probe_run(probe_overlay, NULL, &report);
-    if (probe_succeeded(&report)) {
-        finding->detail = "mounted with userxattr and written through";
-        return;
-    }
-    const char *broken_off = examine_broken_off(arena, &report);
-    finding->status = FINDING_MISSING;
-    if (broken_off != NULL) {
-        finding->detail = broken_off;
-    } else if (report.errnum == ENODEV) {
+    if (report.errnum == ENODEV) {
         finding->detail = "this kernel does not offer it (ENODEV)";
         finding->remedy = "load the module: sudo modprobe overlay\n"
                           "for good:        echo overlay | sudo tee /etc/modules-load.d/cloche.conf";

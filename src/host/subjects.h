@@ -13,6 +13,11 @@ struct finding *examination_add(struct examination *examination, const char *id,
 /* One sentence on a probe that did not come to its own end, else NULL. */
 const char *examine_broken_off(struct arena *arena, const struct probe_report *report);
 
+/* Tries a subject that lives in a user namespace; `works` is the detail if that
+ * succeeds. False where there is more to say: why `report` stopped where it did. */
+bool examine_by_probe(struct arena *arena, const struct examination *examination, probe_function probe,
+                      const char *works, struct finding *finding, struct probe_report *report);
+
 /* "EPERM (Operation not permitted)" */
 const char *examine_errno(struct arena *arena, int errnum);
 
