@@ -7,6 +7,16 @@ import subprocess
 import time
 
 PATIENCE = 30
+
+# For Python that is run inside: what came of an operation.
+ATTEMPT = """
+def attempt(function, *arguments, **keywords):
+    try:
+        function(*arguments, **keywords)
+        return 0
+    except OSError as problem:
+        return problem.errno
+"""
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("CLOCHE", TOP / "build" / "cloche")).parent
 

@@ -14,6 +14,7 @@ import time
 import pytest
 
 from judging import PATIENCE, processes, wait_until
+from test_limits import FORKS
 
 PYTHON = "/usr/bin/python3"
 MEGABYTE = 1 << 20
@@ -97,21 +98,6 @@ def delegated(person):
     yield made
     made.remove()
 
-
-FORKS = """
-import os, signal
-children = []
-try:
-    for _ in range({count}):
-        child = os.fork()
-        if child == 0:
-            signal.pause()
-        children.append(child)
-    refused = 0
-except OSError as problem:
-    refused = problem.errno
-print(1 + len(children), refused, flush=True)
-"""
 
 HOG = """
 import os, time

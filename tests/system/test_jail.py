@@ -17,7 +17,7 @@ import threading
 
 import pytest
 
-from judging import as_person
+from judging import ATTEMPT, as_person
 
 PYTHON = "/usr/bin/python3"
 PATIENCE = 20
@@ -25,19 +25,13 @@ NO_FILTER = {"extends": ["preset:dev"], "seccomp": {"enabled": False}}
 NESTED = {"extends": ["preset:dev"], "allowNestedUserNamespaces": True}
 
 # What a probe has at hand inside.
-PRELUDE = """
+PRELUDE = ATTEMPT + """
 import ctypes, errno, json, os, socket, sys
 libc = ctypes.CDLL(None, use_errno=True)
 def call(number, *arguments):
     ctypes.set_errno(0)
     result = libc.syscall(ctypes.c_long(number), *[ctypes.c_ulong(a) if isinstance(a, int) else a for a in arguments])
     return 0 if result >= 0 else ctypes.get_errno()
-def attempt(function, *arguments, **keywords):
-    try:
-        function(*arguments, **keywords)
-        return 0
-    except OSError as problem:
-        return problem.errno
 def write(path):
     with open(path, "r+") as file:
         file.write("changed")

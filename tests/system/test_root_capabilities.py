@@ -8,19 +8,15 @@ import socket
 
 import pytest
 
+from judging import ATTEMPT
+
 PYTHON = "/usr/bin/python3"
 KEPT = {0: "CHOWN", 1: "DAC_OVERRIDE", 3: "FOWNER", 4: "FSETID", 6: "SETGID", 7: "SETUID"}
 OTHER = 4711
 
-PRELUDE = """
+PRELUDE = ATTEMPT + """
 import ctypes, errno, json, os, socket, subprocess, sys
 libc = ctypes.CDLL(None, use_errno=True)
-def attempt(function, *arguments, **keywords):
-    try:
-        function(*arguments, **keywords)
-        return 0
-    except OSError as problem:
-        return problem.errno
 def call(name, *arguments):
     ctypes.set_errno(0)
     return 0 if getattr(libc, name)(*arguments) >= 0 else ctypes.get_errno()
