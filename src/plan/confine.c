@@ -243,7 +243,7 @@ static void say_what_is_weaker(struct confinement *confinement, const struct fac
     else
         text_append_string(&words, "modes, times and attributes of your files can be changed everywhere");
     text_append_string(&words, ", the names and sizes of hidden files, the host's processes and tables of the kernel "
-                               "in /proc can be seen");
+                               "in /proc can be seen, device files outside /dev can be used");
     if (facts->landlock_abi < ABI_SCOPES)
         text_appendf(&words, ", every process of yours can be sent signals (Landlock ABI %d)", facts->landlock_abi);
     if (!plan->policy->network.allow_all_unix_sockets)

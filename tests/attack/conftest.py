@@ -11,7 +11,6 @@ judged by that instead:
 
     @pytest.mark.refused(BACKEND="words")     the run is refused with these words
     @pytest.mark.admitted(BACKEND="words")    it runs, and these words are said on stderr
-    @pytest.mark.not_held(BACKEND="reason")   neither: a known gap, skipped
 """
 
 import secrets
@@ -40,16 +39,12 @@ def said_of(item, kind, backend):
 
 @pytest.fixture
 def jail(request, person, backend):
-    reason = said_of(request.node, "not_held", backend)
-    if reason:
-        pytest.skip(reason)
     return Jail(person, backend, **{kind: said_of(request.node, kind, backend) for kind in ("refused", "admitted")})
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "refused(BACKEND=words): with that backend the run is refused with these words")
     config.addinivalue_line("markers", "admitted(BACKEND=words): with that backend these words are said on stderr")
-    config.addinivalue_line("markers", "not_held(BACKEND=reason): with that backend nothing holds this")
 
 
 @pytest.hookimpl(hookwrapper=True)

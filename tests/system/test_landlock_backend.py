@@ -4,30 +4,26 @@ where namespaces cannot be had).
 What can be held is held, what cannot is refused by name or said in one line, and
 nothing is left behind. Each refusal has beside it the same thing allowed."""
 
-import array
 import ctypes
-import fcntl
 import json
 import os
 import pathlib
 import signal
 import socket
-import struct
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
 
+import changed_host
 import judging
+from changed_host import LANDLOCK_CREATE_RULESET, SECCOMP
 from judging import as_person, processes, wait_until
 
 LANDLOCK = ("--backend", "landlock")
-SECCOMP_RET_ERRNO, SECCOMP_RET_ALLOW, SECCOMP_RET_USER_NOTIF = 0x00050000, 0x7FFF0000, 0x7FC00000
 EPERM, ENOSYS = 1, 38
-MOUNT_SETATTR, CLONE3, LANDLOCK_CREATE_RULESET = 442, 435, 444  # the same everywhere
-SECCOMP = {"x86_64": 317, "aarch64": 277}.get(os.uname().machine)
+MOUNT_SETATTR, CLONE3 = 442, 435  # the same everywhere
 
 
 def landlock_abi():
@@ -476,54 +472,10 @@ def test_two_runs_at_once_do_not_disturb_each_other(person):
 
 # --- auto -------------------------------------------------------------------
 
-def answer_call(number, action, only_third_argument=None):
-    """A filter that answers one system call of this process and all it starts."""
-    def statement(code, jump_true, jump_false, value):
-        return struct.pack("=HBBI", code, jump_true, jump_false, value)
-
-    third = [] if only_third_argument is None else [statement(0x20, 0, 0, 32), statement(0x15, 0, 1, only_third_argument)]
-    lines = [statement(0x20, 0, 0, 0), statement(0x15, 0, 1 + len(third), number), *third,
-             statement(0x06, 0, 0, action), statement(0x06, 0, 0, SECCOMP_RET_ALLOW)]
-    libc = ctypes.CDLL(None, use_errno=True)
-    code = ctypes.create_string_buffer(b"".join(lines))
-    program = ctypes.create_string_buffer(struct.pack("@HP", len(lines), ctypes.addressof(code)))
-    assert libc.prctl(38, 1, 0, 0, 0) == 0
-    listener = libc.syscall(SECCOMP, 1, 8 if action == SECCOMP_RET_USER_NOTIF else 0, program)
-    assert listener >= 0, os.strerror(ctypes.get_errno())
-    return listener
-
-
-def pretend_abi(abi, command):
-    """Runs a command on a kernel that says its Landlock is of that ABI."""
-    ours, theirs = socket.socketpair()
-    child = os.fork()
-    if child == 0:
-        listener = answer_call(LANDLOCK_CREATE_RULESET, SECCOMP_RET_USER_NOTIF, 1)
-        socket.send_fds(theirs, [b"x"], [listener])
-        os.close(listener)
-        os.execv(command[0], command)
-    theirs.close()
-    _, (listener,), _, _ = socket.recv_fds(ours, 1, 1)
-
-    def serve():
-        receive, send = 0xC0502100, 0xC0182101
-        while True:
-            request = array.array("B", bytes(80))
-            try:
-                fcntl.ioctl(listener, receive, request)
-                identity = struct.unpack_from("=Q", request)[0]
-                fcntl.ioctl(listener, send, struct.pack("=QqiI", identity, abi, 0, 0))
-            except OSError:
-                time.sleep(0.001)
-
-    threading.Thread(target=serve, daemon=True).start()
-    os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) % 256)
-
-
 def through(person, how, *command, name="cloche", **keywords):
-    """Runs cloche behind this file's main(), which changes the host it sees."""
+    """Runs cloche behind changed_host.py; read from standard input, for the tree may be closed to the person."""
     return subprocess.run([sys.executable, "-", *how, person.binaries / name, *command], cwd=person.project,
-                          env=person.environment, input=pathlib.Path(__file__).read_text(encoding="utf-8"),
+                          env=person.environment, input=pathlib.Path(changed_host.__file__).read_text(encoding="utf-8"),
                           capture_output=True, text=True, timeout=60, check=False, **as_person(person), **keywords)
 
 
@@ -620,15 +572,3 @@ def test_explain_names_the_locks_and_what_is_refused_besides(person):
     notes = {answer["question"]: answer["note"] for answer in told["answers"]}
     assert "refused without namespaces" in notes["write:top/new"] and notes["read:top/keep"] is None
     assert told["backend"] == "landlock" and "modes" in told["weaker"]
-
-
-def main():
-    how, first, *rest = sys.argv[1:]
-    if how == "abi":
-        pretend_abi(int(first), rest)
-    answer_call(int(first), SECCOMP_RET_ERRNO | int(rest[0]))
-    os.execv(rest[1], rest[1:])
-
-
-if __name__ == "__main__":
-    main()
