@@ -1,12 +1,15 @@
 /* Compiles the system-call filters into C arrays, when cloche is built: doing it
  * at each launch would cost more than loading them.
  *
- * What is refused whatever its arguments is given to libseccomp, which makes a
- * search tree of it. Before that tree stands a part written here, for what
- * libseccomp cannot say: other architectures are refused before any number is
- * compared (attack 62), numbers nobody has judged do not exist (13; the x32 bit
- * makes a number such, 63), and arguments are compared in the lower word only,
- * because that is all the kernel reads of them (58, 64).
+ * Other architectures are refused before any number is compared (attack 62),
+ * numbers nobody has judged do not exist (13; the x32 bit makes a number such, 63).
+ * All calls that are not simply allowed are the leaves of a search tree: when the
+ * kernel loads a filter it walks it for every number there is. Arguments are
+ * compared in the lower word only, because that is all the kernel reads of them
+ * (58, 64).
+ *
+ * libseccomp, which knows the numbers, cannot say all that; so the tree is made
+ * here.
  *
  * usage: compile-filter ARCHITECTURE > filters.c */
 #include <errno.h>
@@ -22,13 +25,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PROGRAM_MAX = 4096 };
+enum { PROGRAM_MAX = 4096, CASES_MAX = 256 };
 
 /* Bits of the number of a variant; jail/filter.c counts the same way. */
 enum { VARIANT_NESTED = 1, VARIANT_NO_UNIX = 2, VARIANT_UNIX_DATAGRAM = 4, VARIANT_ROOT = 8, VARIANTS = 16 };
@@ -103,9 +105,21 @@ static const char *const absent[] = {"io_uring_setup", "io_uring_enter", "io_uri
 static const uint32_t namespaces =
     CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
 
+struct program;
+
+/* What happens to the call with this number: an action, or what `judge` emits,
+ * which must answer on every path. */
+struct call_case {
+    int number;
+    uint32_t action;
+    void (*judge)(struct program *program, unsigned variant);
+};
+
 struct program {
     struct sock_filter code[PROGRAM_MAX];
     size_t length;
+    struct call_case cases[CASES_MAX];
+    size_t case_count;
 };
 
 static _Noreturn void fail(const char *what)
@@ -148,28 +162,21 @@ static uint32_t error(int errnum)
     return SECCOMP_RET_ERRNO | ((uint32_t)errnum & SECCOMP_RET_DATA);
 }
 
-/* Everything `body` emits is for the call with this number alone; it must answer
- * on every path. */
-static void for_number(struct program *program, int number, void (*body)(struct program *program, unsigned variant),
-                       unsigned variant)
+static void add_case(struct program *program, struct call_case added)
 {
-    size_t jump = program->length;
-    emit(program, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 0);
-    body(program, variant);
-    size_t skipped = program->length - jump - 1;
-    if (skipped > UINT8_MAX)
-        fail("a jump is too long");
-    program->code[jump].jf = (uint8_t)skipped;
+    if (program->case_count == CASES_MAX)
+        fail("there are too many cases");
+    program->cases[program->case_count++] = added;
 }
 
 /* Calls this architecture does not have are left out. */
 static void for_call(struct program *program, uint32_t architecture, const char *name,
-                     void (*body)(struct program *program, unsigned variant), unsigned variant)
+                     void (*judge)(struct program *program, unsigned variant))
 {
     int number = seccomp_syscall_resolve_name_arch(architecture, name);
 
     if (number >= 0)
-        for_number(program, number, body, variant);
+        add_case(program, (struct call_case){.number = number, .judge = judge});
 }
 
 /* A unix datagram's destination is an argument no filter can read. SOCK_RAW is
@@ -340,19 +347,19 @@ static void judge_ioprio_set(struct program *program, unsigned variant)
 /* An empty file is all that can be had with the bits this way: writing takes them
  * off. But they stay on when root, outside, writes to it later. For others the
  * kernel's cache of calls that are always allowed is worth more. */
-static void judge_opens_by_root(struct program *program, uint32_t architecture, unsigned variant)
+static void judge_opens_by_root(struct program *program, uint32_t architecture)
 {
-    for_call(program, architecture, "openat", judge_openat, variant);
-    for_call(program, architecture, "open", judge_open, variant);
-    for_call(program, architecture, "openat2", judge_openat2, variant);
-    for_call(program, architecture, "creat", judge_mode_second, variant);
+    for_call(program, architecture, "openat", judge_openat);
+    for_call(program, architecture, "open", judge_open);
+    for_call(program, architecture, "openat2", judge_openat2);
+    for_call(program, architecture, "creat", judge_mode_second);
 }
 
 static void judge_arguments(struct program *program, uint32_t architecture, unsigned variant)
 {
     static const struct {
         const char *name;
-        void (*body)(struct program *program, unsigned variant);
+        void (*judge)(struct program *program, unsigned variant);
     } calls[] = {
         {"ioctl", judge_ioctl},
         {"clone", judge_clone},
@@ -371,49 +378,111 @@ static void judge_arguments(struct program *program, uint32_t architecture, unsi
     };
 
     if (variant & VARIANT_ROOT)
-        judge_opens_by_root(program, architecture, variant);
-    for_number(program, CALL_FCHMODAT2, judge_mode_third, variant);
+        judge_opens_by_root(program, architecture);
+    add_case(program, (struct call_case){.number = CALL_FCHMODAT2, .judge = judge_mode_third});
     for (size_t i = 0; i < COUNT(calls); i++)
-        for_call(program, architecture, calls[i].name, calls[i].body, variant);
+        for_call(program, architecture, calls[i].name, calls[i].judge);
 }
 
-static void refuse_all(scmp_filter_ctx context, uint32_t action, const char *const *names, size_t count)
+static void refuse_all(struct program *program, uint32_t architecture, uint32_t action, const char *const *names,
+                       size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        int number = seccomp_syscall_resolve_name(names[i]);
+        int number = seccomp_syscall_resolve_name_arch(architecture, names[i]);
         if (number == __NR_SCMP_ERROR)
-            continue;
-        if (seccomp_rule_add(context, action, number, 0) < 0)
             fail(names[i]);
+        if (number >= 0)
+            add_case(program, (struct call_case){.number = number, .action = action});
     }
 }
 
-static void append_tree(struct program *program, uint32_t architecture, unsigned variant)
+static void collect_cases(struct program *program, uint32_t architecture, unsigned variant)
 {
-    scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);
-    int file = memfd_create("filter", MFD_CLOEXEC);
+    program->case_count = 0;
+    judge_arguments(program, architecture, variant);
+    refuse_all(program, architecture, error(EPERM), refused, COUNT(refused));
+    refuse_all(program, architecture, error(ENOSYS), absent, COUNT(absent));
+    add_case(program, (struct call_case){.number = CALL_LSM_SET_SELF_ATTR, .action = error(EPERM)});
+    if (variant & VARIANT_NESTED)
+        return;
+    refuse_all(program, architecture, error(EPERM), refused_unless_nested, COUNT(refused_unless_nested));
+    add_case(program, (struct call_case){.number = CALL_OPEN_TREE_ATTR, .action = error(EPERM)});
+}
 
-    if (!context || file < 0)
-        fail("cannot start");
-    if (architecture != seccomp_arch_native() &&
-        (seccomp_arch_add(context, architecture) < 0 || seccomp_arch_remove(context, seccomp_arch_native()) < 0))
-        fail("libseccomp does not know this architecture");
-    seccomp_attr_set(context, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM));
-    seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2);
-    refuse_all(context, SCMP_ACT_ERRNO(EPERM), refused, COUNT(refused));
-    if (!(variant & VARIANT_NESTED))
-        refuse_all(context, SCMP_ACT_ERRNO(EPERM), refused_unless_nested, COUNT(refused_unless_nested));
-    refuse_all(context, SCMP_ACT_ERRNO(ENOSYS), absent, COUNT(absent));
-    if (seccomp_export_bpf(context, file) < 0)
-        fail("cannot export the filter");
+static int compare_cases(const void *a, const void *b)
+{
+    return ((const struct call_case *)a)->number - ((const struct call_case *)b)->number;
+}
 
-    ssize_t size =
-        pread(file, program->code + program->length, (PROGRAM_MAX - program->length) * sizeof *program->code, 0);
-    if (size <= 0 || (size_t)size % sizeof *program->code != 0)
-        fail("cannot read the exported filter");
-    program->length += (size_t)size / sizeof *program->code;
-    close(file);
-    seccomp_release(context);
+static void sort_cases(struct program *program)
+{
+    qsort(program->cases, program->case_count, sizeof *program->cases, compare_cases);
+    for (size_t i = 1; i < program->case_count; i++) {
+        if (program->cases[i - 1].number == program->cases[i].number)
+            fail("a call is judged twice");
+    }
+}
+
+/* How far the instruction at `from` has to jump to come to the next one. */
+static uint8_t distance(const struct program *program, size_t from)
+{
+    size_t skipped = program->length - from - 1;
+
+    if (skipped > UINT8_MAX)
+        fail("a jump is too long");
+    return (uint8_t)skipped;
+}
+
+static void emit_judged(struct program *program, const struct call_case *judged, unsigned variant)
+{
+    size_t jump = program->length;
+
+    emit(program, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)judged->number, 0, 0);
+    judged->judge(program, variant);
+    program->code[jump].jf = distance(program, jump);
+}
+
+/* Those of the cases that get this answer, whatever their arguments. */
+static void emit_answered(struct program *program, const struct call_case *cases, size_t count, uint32_t action)
+{
+    size_t first = program->length;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!cases[i].judge && cases[i].action == action)
+            emit(program, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)cases[i].number, 0, 0);
+    }
+    size_t end = program->length;
+    if (end == first)
+        return;
+    program->code[end - 1].jf = 1;
+    for (size_t at = first; at < end; at++)
+        program->code[at].jt = distance(program, at);
+    answer(program, action);
+}
+
+/* The search tree over some cases, which are sorted. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the tree. */
+static void emit_tree(struct program *program, const struct call_case *cases, size_t count, unsigned variant)
+{
+    const size_t leaf = 4;
+
+    if (count <= leaf) {
+        for (size_t i = 0; i < count; i++) {
+            if (cases[i].judge)
+                emit_judged(program, &cases[i], variant);
+        }
+        emit_answered(program, cases, count, error(EPERM));
+        emit_answered(program, cases, count, error(ENOSYS));
+        answer(program, SECCOMP_RET_ALLOW);
+        return;
+    }
+    size_t middle = count / 2;
+    size_t jump = program->length;
+    emit(program, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)cases[middle].number, 0, 1);
+    emit(program, BPF_JMP | BPF_JA, 0, 0, 0); /* it may be too far for a comparison */
+    emit_tree(program, cases, middle, variant);
+    program->code[jump + 1].k = (uint32_t)(program->length - jump - 2);
+    emit_tree(program, cases + middle, count - middle, variant);
 }
 
 static void compile(struct program *program, uint32_t architecture, unsigned variant, size_t *head_length)
@@ -426,11 +495,9 @@ static void compile(struct program *program, uint32_t architecture, unsigned var
     *head_length = program->length;
     emit(program, BPF_JMP | BPF_JGT | BPF_K, NEWEST_CALL, 0, 1);
     answer(program, error(ENOSYS));
-    answer_if_equal(program, CALL_LSM_SET_SELF_ATTR, error(EPERM));
-    if (!(variant & VARIANT_NESTED))
-        answer_if_equal(program, CALL_OPEN_TREE_ATTR, error(EPERM));
-    judge_arguments(program, architecture, variant);
-    append_tree(program, architecture, variant);
+    collect_cases(program, architecture, variant);
+    sort_cases(program);
+    emit_tree(program, program->cases, program->case_count, variant);
 }
 
 static void print(const struct program *program, unsigned variant)

@@ -45,8 +45,9 @@ static bool make_parents(int devices, const char *name, struct error *err)
 
 /* Binds the host's device `place` at `name` of the new /dev, where a file or
  * directory is made to hold it. */
-static bool add_device(struct mounts *mounts, int place, int directory, const char *name, struct error *err)
+static bool add_device(struct mounts *mounts, int place, const char *name, struct error *err)
 {
+    int directory = mounts->devices_directory;
     struct stat status;
     int mount;
 
@@ -67,7 +68,7 @@ static bool add_device(struct mounts *mounts, int place, int directory, const ch
 /* The host's terminal is not in the sandbox's own devpts, so ttyname(3) and the
  * programs that ask it (tty, tmux, gpg) would find no name for it. They do find
  * one anywhere in /dev; what they can open by it they have open already. */
-static bool add_own_terminal(struct mounts *mounts, int directory, struct error *err)
+static bool add_own_terminal(struct mounts *mounts, struct error *err)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         FD_CLEANUP int place = -1;
@@ -88,17 +89,17 @@ static bool add_own_terminal(struct mounts *mounts, int directory, struct error 
         if (slice_is(name, "/dev/tty") || !mountfd_place(name, &place, &ignored) || fstat(place, &found) < 0 ||
             found.st_dev != wanted.st_dev || found.st_ino != wanted.st_ino)
             continue;
-        return add_device(mounts, place, directory, "console", err);
+        return add_device(mounts, place, "console", err);
     }
     return true;
 }
 
-static bool add_terminals(struct mounts *mounts, int directory, struct error *err)
+static bool add_terminals(struct mounts *mounts, struct error *err)
 {
     static const struct mount_option options[] = {{"newinstance", NULL}, {"ptmxmode", "0666"}, {"mode", "0620"}};
     int mount;
 
-    if (mkdirat(directory, "pts", 0755) < 0)
+    if (mkdirat(mounts->devices_directory, "pts", 0755) < 0)
         return error_set_errno(err, errno, "cannot make /dev/pts");
     if (!mountfd_new("devpts", options, COUNT(options), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, &mount, err))
         return false;
@@ -107,39 +108,38 @@ static bool add_terminals(struct mounts *mounts, int directory, struct error *er
 }
 
 /* The host's `path`, which is in /dev. */
-static bool add_path(struct mounts *mounts, const char *path, int directory, struct error *err)
+static bool add_path(struct mounts *mounts, const char *path, struct error *err)
 {
     const char *name = path + sizeof "/dev/" - 1;
     FD_CLEANUP int place = -1;
 
-    return mountfd_place_at(mounts->host_devices, name, path, &place, err) &&
-           add_device(mounts, place, directory, name, err);
+    return mountfd_place_at(mounts->host_devices, name, path, &place, err) && add_device(mounts, place, name, err);
 }
 
-bool devices_prepare(struct mounts *mounts, int directory, struct error *err)
+bool devices_prepare(struct mounts *mounts, struct error *err)
 {
     for (size_t i = 0; device_nodes[i]; i++) {
-        if (!add_path(mounts, device_nodes[i], directory, err))
+        if (!add_path(mounts, device_nodes[i], err))
             return false;
     }
     for (size_t i = 0; i < COUNT(links); i++) {
-        if (symlinkat(links[i].target, directory, links[i].name) < 0)
+        if (symlinkat(links[i].target, mounts->devices_directory, links[i].name) < 0)
             return error_set_errno(err, errno, "cannot make the link /dev/%s", links[i].name);
     }
-    if (!add_terminals(mounts, directory, err) || !add_own_terminal(mounts, directory, err))
+    if (!add_terminals(mounts, err) || !add_own_terminal(mounts, err))
         return false;
-    if (mkdirat(directory, "shm", 0755) < 0)
+    if (mkdirat(mounts->devices_directory, "shm", 0755) < 0)
         return error_set_errno(err, errno, "cannot make /dev/shm");
     return true;
 }
 
-bool devices_add(struct mounts *mounts, const struct step *step, int directory, struct error *err)
+bool devices_add(struct mounts *mounts, const struct step *step, struct error *err)
 {
     for (size_t i = 0; i < step->entry_count; i++) {
         const struct entry *entry = &step->entries[i];
         if (entry->kind != ENTRY_DEVICE)
             continue;
-        if (!add_path(mounts, arena_slice(mounts->arena, entry->path).ptr, directory, err))
+        if (!add_path(mounts, arena_slice(mounts->arena, entry->path).ptr, err))
             return false;
     }
     return true;

@@ -163,31 +163,10 @@ static bool is_plain_mask(const struct step *step)
     return step->kind == STEP_HIDE_DIRECTORY && step->mode == 0 && step->entry_count == 0;
 }
 
-static bool open_devices(const struct scratch *scratch, int *directory, struct error *err)
-{
-    *directory = openat(scratch->tree, DEVICES_DIRECTORY, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (*directory < 0)
-        return error_set_errno(err, errno, "cannot open a directory in a tmpfs");
-    return true;
-}
-
-/* From the host's /dev, while it can be seen. */
-static bool prepare_devices(struct mounts *mounts, struct error *err)
-{
-    FD_CLEANUP int directory = -1;
-
-    if (mkdirat(mounts->scratch.tree, DEVICES_DIRECTORY, 0755) < 0)
-        return error_set_errno(err, errno, "cannot make a directory in a tmpfs");
-    return open_devices(&mounts->scratch, &directory, err) && devices_prepare(mounts, directory, err);
-}
-
 /* What this plan wants to have in /dev besides. */
 static bool complete_devices(struct mounts *mounts, const struct step *step, struct error *err)
 {
-    FD_CLEANUP int directory = -1;
-
-    return step->entry_count == 0 || (open_devices(&mounts->scratch, &directory, err) && fill(directory, step, err) &&
-                                      devices_add(mounts, step, directory, err));
+    return step->entry_count == 0 || (fill(mounts->devices_directory, step, err) && devices_add(mounts, step, err));
 }
 
 /* What is written to scratch, and what the sandbox may write there. */
@@ -294,7 +273,7 @@ static bool pin(const struct step *step, struct error *err)
            mountfd_attach(mount, step->path, err);
 }
 
-static bool attach(const struct step *step, const struct prepared *prepared, struct error *err)
+static bool attach(struct mounts *mounts, const struct step *step, const struct prepared *prepared, struct error *err)
 {
     switch (step->kind) {
     case STEP_ROOT:
@@ -308,7 +287,7 @@ static bool attach(const struct step *step, const struct prepared *prepared, str
     }
     if (!mountfd_attach(prepared->mount, step->path, err))
         return false;
-    if (step->kind == STEP_PROC && !proc_protect(prepared->mount, err))
+    if (step->kind == STEP_PROC && !mounts->proc_is_protected && !proc_protect(mounts, err))
         return false;
     for (size_t i = 0; i < prepared->part_count; i++) {
         if (!mountfd_attach_at(prepared->parts[i].mount, prepared->mount, prepared->parts[i].name, err))
@@ -330,21 +309,54 @@ static bool prepare_steps(const struct plan *plan, prepare_step *prepare, struct
     return true;
 }
 
+/* The directory of scratch that /dev will show. */
+static bool make_devices_directory(struct mounts *mounts, struct error *err)
+{
+    int scratch = mounts->scratch.tree;
+
+    if (mkdirat(scratch, DEVICES_DIRECTORY, 0755) < 0)
+        return error_set_errno(err, errno, "cannot make a directory in a tmpfs");
+    mounts->devices_directory = openat(scratch, DEVICES_DIRECTORY, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (mounts->devices_directory < 0)
+        return error_set_errno(err, errno, "cannot open a directory in a tmpfs");
+    return true;
+}
+
+/* Kernels from 6.15 attach to what is detached itself. With others the parts stay
+ * what they are until the whole is attached. */
+static bool join_parts(struct prepared *prepared, struct error *err)
+{
+    size_t count = prepared->part_count;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct part *part = &prepared->parts[i];
+        if (move_mount(part->mount, "", prepared->mount, part->name, MOVE_MOUNT_F_EMPTY_PATH) == 0)
+            continue;
+        if (i == 0 && errno == EINVAL)
+            return true;
+        return error_set_errno(err, errno, "cannot mount on %s", part->name);
+    }
+    prepared->part_count = 0;
+    return true;
+}
+
 /* Scratch is mounted on the host's /dev, which the sandbox's own will cover:
  * detached, kernels before 6.15 would refuse to clone from it, and unmounting it
  * again would wait for every processor. */
 bool mounts_begin(const struct outset *outset, struct arena *arena, struct mounts *mounts, struct error *err)
 {
-    *mounts = (struct mounts){.arena = arena, .scratch = {-1}, .host_devices = -1};
-    if (!cut_propagation(err) || !scratch_make(outset, &mounts->scratch, err))
+    *mounts = (struct mounts){.arena = arena, .scratch = {-1}, .host_devices = -1, .devices_directory = -1};
+    if (!cut_propagation(err) || !scratch_make(outset, &mounts->scratch, err) || !make_devices_directory(mounts, err))
         return false;
-    if (!mountfd_place(SLICE("/dev"), &mounts->host_devices, err) || !prepare_devices(mounts, err))
+    if (!mountfd_place(SLICE("/dev"), &mounts->host_devices, err) || !devices_prepare(mounts, err))
         return error_wrap(err, "/dev");
     if (!mountfd_attach(mounts->scratch.tree, SLICE("/dev"), err) || !devices_prepare_memory(mounts, err) ||
         !mountfd_set(mounts->scratch.tree, SCRATCH_READ_ONLY, err) ||
         !mountfd_clone(mounts->scratch.tree, DEVICES_DIRECTORY, 0, &mounts->devices.mount, err))
         return false;
-    return proc_prepare(outset, mounts, err) || error_wrap(err, "/proc");
+    if (!join_parts(&mounts->devices, err))
+        return error_wrap(err, "/dev");
+    return (proc_prepare(outset, mounts, err) && join_parts(&mounts->proc, err)) || error_wrap(err, "/proc");
 }
 
 bool mounts_apply(struct mounts *mounts, const struct plan *plan, struct error *err)
@@ -358,7 +370,7 @@ bool mounts_apply(struct mounts *mounts, const struct plan *plan, struct error *
         return false;
     for (size_t i = 0; i < plan->step_count; i++) {
         struct slice path = plan->steps[i].path;
-        if (!attach(&plan->steps[i], &prepared[i], err))
+        if (!attach(mounts, &plan->steps[i], &prepared[i], err))
             return error_wrap(err, "%.*s", (int)path.len, path.ptr);
     }
     return true;

@@ -39,9 +39,11 @@ struct scratch {
 struct mounts {
     struct arena *arena;
     struct scratch scratch;
-    int host_devices; /* the host's /dev, which scratch covers */
+    int host_devices;      /* the host's /dev, which scratch covers */
+    int devices_directory; /* the directory that /dev will show */
     struct prepared devices;
     struct prepared proc;
+    bool proc_is_protected;
 };
 
 /* Both leave descriptors open: the caller closes everything it does not know. */
@@ -54,11 +56,12 @@ size_t mounts_descriptors(const struct plan *plan);
 void prepared_add(struct arena *arena, struct prepared *prepared, int mount, const char *name);
 
 /* devices.c, proc.c, overlay.c */
-bool devices_prepare(struct mounts *mounts, int directory, struct error *err);
+bool devices_prepare(struct mounts *mounts, struct error *err);
 bool devices_prepare_memory(struct mounts *mounts, struct error *err);
-bool devices_add(struct mounts *mounts, const struct step *step, int directory, struct error *err);
+bool devices_add(struct mounts *mounts, const struct step *step, struct error *err);
 bool proc_prepare(const struct outset *outset, struct mounts *mounts, struct error *err);
-bool proc_protect(int proc, struct error *err);
+/* Where the kernel does not do it before /proc is attached: see proc_is_protected. */
+bool proc_protect(struct mounts *mounts, struct error *err);
 bool overlay_prepare(const struct step *step, size_t number, const struct scratch *scratch, struct prepared *prepared,
                      struct error *err);
 

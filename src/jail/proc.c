@@ -28,13 +28,11 @@ static const char *name_in_proc(const char *path)
 /* Names that are there, and could be read. */
 static bool hide_kernel_interfaces(struct mounts *mounts, struct error *err)
 {
-    struct prepared *prepared = &mounts->proc;
-
     for (size_t i = 0; proc_hidden[i]; i++) {
         const char *name = name_in_proc(proc_hidden[i]);
         struct stat status;
         int mount;
-        if (fstatat(prepared->mount, name, &status, AT_SYMLINK_NOFOLLOW) < 0) {
+        if (fstatat(mounts->proc.mount, name, &status, AT_SYMLINK_NOFOLLOW) < 0) {
             if (errno == ENOENT)
                 continue;
             return error_set_errno(err, errno, "cannot inspect %s", proc_hidden[i]);
@@ -44,7 +42,7 @@ static bool hide_kernel_interfaces(struct mounts *mounts, struct error *err)
             continue;
         if (!mountfd_clone(mounts->scratch.tree, MASK_HIDDEN_FILE, 0, &mount, err))
             return false;
-        prepared_add(mounts->arena, prepared, mount, name);
+        prepared_add(mounts->arena, &mounts->proc, mount, name);
     }
     return true;
 }
@@ -66,20 +64,26 @@ bool proc_prepare(const struct outset *outset, struct mounts *mounts, struct err
         return clone_of_host(mount, err) && hide_kernel_interfaces(mounts, err);
     if (!mountfd_new("proc", NULL, 0, MOUNT_SAFE | MOUNT_ATTR_NOEXEC, mount, err))
         return error_wrap(err, "this system does not let cloche have a /proc of its own");
-    return hide_kernel_interfaces(mounts, err);
+    return proc_protect(mounts, err) && hide_kernel_interfaces(mounts, err);
 }
 
-bool proc_protect(int proc, struct error *err)
+bool proc_protect(struct mounts *mounts, struct error *err)
 {
+    int proc = mounts->proc.mount;
+
+    mounts->proc_is_protected = false;
     for (size_t i = 0; proc_read_only[i]; i++) {
         const char *name = name_in_proc(proc_read_only[i]);
         FD_CLEANUP int mount = open_tree(proc, name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
         if (mount < 0 && errno == ENOENT)
             continue;
+        if (mount < 0 && errno == EINVAL && i == 0)
+            return true; /* a kernel that wants it attached first */
         if (mount < 0)
             return error_set_errno(err, errno, "cannot copy the mount of %s", proc_read_only[i]);
         if (!mountfd_set(mount, MOUNT_ATTR_RDONLY, err) || !mountfd_attach_at(mount, proc, name, err))
             return error_wrap(err, "cannot make %s read-only", proc_read_only[i]);
     }
+    mounts->proc_is_protected = true;
     return true;
 }
