@@ -4,6 +4,7 @@
  * nearly everybody makes. */
 #include "base/json.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,4 +222,41 @@ void json_cleanup(json_t **value)
 {
     json_decref(*value);
     *value = NULL;
+}
+
+/* Global, because the library's hooks are: they are told nothing but a size. */
+static struct {
+    unsigned char *next;
+    size_t left;
+} kept;
+
+static void *take_kept(size_t size)
+{
+    enum { PIECE = 64 * 1024, ALIGNMENT = 16 };
+
+    if (size > SIZE_MAX / 2)
+        return NULL;
+    size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+    if (size > PIECE / 2)
+        return malloc(size);
+    if (kept.left < size) {
+        kept.next = malloc(PIECE);
+        kept.left = kept.next ? PIECE : 0;
+        if (!kept.next)
+            return NULL;
+    }
+    void *memory = kept.next;
+    kept.next += size;
+    kept.left -= size;
+    return memory;
+}
+
+static void leave_kept(void *memory)
+{
+    (void)memory;
+}
+
+void json_keep_memory(void)
+{
+    json_set_alloc_funcs(take_kept, leave_kept);
 }

@@ -21,6 +21,10 @@ bool json_parse(struct slice text, const char *name, json_t **value, struct erro
  * up to a NUL, t(rue), f(alse), n(ull). NULL when memory is exhausted. */
 json_t *json_from_tokens(const char *tokens);
 
+/* For programs that read a policy and end: values are made in large pieces of
+ * memory that are never given back. */
+void json_keep_memory(void);
+
 static inline struct slice json_slice(const json_t *string)
 {
     return (struct slice){json_string_value(string), json_string_length(string)};

@@ -1,6 +1,7 @@
 /* Chooses the personality by the name the program was called by, then the
  * subcommand. What is not built yet says so and refuses. */
 #include "base/arena.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -124,6 +125,7 @@ static void prepare_heap(void)
     mallopt(M_TOP_PAD, HEAP_STEP);
     mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
     mallopt(M_MMAP_THRESHOLD, HEAP_STEP);
+    json_keep_memory();
 }
 
 /* A descriptor of ours must never land where the command expects its own. What

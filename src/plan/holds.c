@@ -12,8 +12,10 @@
 
 static void add_hold(struct plan *plan, const struct path_rule *rule, unsigned locks, const char *note)
 {
-    plan->holds = arena_grow(plan->arena, plan->holds, plan->hold_count, plan->hold_count + 1, &plan->hold_capacity,
-                             sizeof *plan->holds);
+    size_t need = plan->hold_count ? plan->hold_count + 1 : plan->policy->paths.count;
+
+    plan->holds =
+        arena_grow(plan->arena, plan->holds, plan->hold_count, need, &plan->hold_capacity, sizeof *plan->holds);
     plan->holds[plan->hold_count++] = (struct hold){.origin = rule->origin,
                                                     .rule_text = rule->text,
                                                     .locks = locks,

@@ -395,13 +395,14 @@ bool list_apply(struct loader *loader, const struct key *key, const struct place
     }
     if (count == 0 && (key->flags & KEY_NOT_EMPTY))
         loader_problem(loader, place, "found an empty array; at least one entry is expected");
+    const struct place whole = {.text = place_text(loader->arena, place)};
     for (size_t i = 0; i < count && !loader->problems_unsaid; i++) {
-        struct place here = {.parent = place, .index = i};
+        struct place here = {.parent = &whole, .index = i};
         if (is_removal(loader, key, json_array_get(array, i)))
             entry_remove(loader, key, &here, json_array_get(array, i));
     }
     for (size_t i = 0; i < count && !loader->problems_unsaid; i++) {
-        struct place here = {.parent = place, .index = i};
+        struct place here = {.parent = &whole, .index = i};
         if (!is_removal(loader, key, json_array_get(array, i)))
             entry_add(loader, key, &here, json_array_get(array, i));
     }

@@ -24,7 +24,9 @@ static void append_place(struct text *out, const struct place *place)
     if (!place)
         return;
     append_place(out, place->parent);
-    if (!place->name) {
+    if (place->text) {
+        text_append_string(out, place->text);
+    } else if (!place->name) {
         text_appendf(out, "[%zu]", place->index);
     } else if (is_plain_name(place->name)) {
         if (out->len)
@@ -43,9 +45,15 @@ static void append_place(struct text *out, const struct place *place)
 static char *place_backwards(char *buffer, char *end, const struct place *place)
 {
     for (; place; place = place->parent) {
-        size_t length = place->name ? strlen(place->name) : 22;
-        if ((size_t)(end - buffer) < length + 1 || (place->name && !is_plain_name(place->name)))
+        const char *words = place->text ? place->text : place->name;
+        size_t length = words ? strlen(words) : 22;
+        if ((size_t)(end - buffer) < length + 1 || (!place->text && place->name && !is_plain_name(place->name)))
             return NULL;
+        if (place->text) {
+            end -= length;
+            memcpy(end, place->text, length);
+            continue;
+        }
         if (place->name) {
             end -= length;
             memcpy(end, place->name, length);

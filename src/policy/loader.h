@@ -19,6 +19,7 @@ struct place {
     const struct place *parent;
     const char *name; /* member name; NULL: an array's entry */
     size_t index;
+    const char *text; /* the words for this place, if they were put together already; NULL */
 };
 
 /* A key that asks for something unbuilt, until a later source takes it back. */

@@ -43,7 +43,6 @@ void rename_index(struct policy *policy)
 {
     policy->spoken = ARENA_NEW(policy->arena, struct map);
     *policy->spoken = map_in(policy->arena);
-    map_reserve(policy->spoken, policy->paths.count);
     for (size_t i = 0; i < policy->paths.count; i++) {
         const struct path_rule *rule = &policy->paths.items[i];
         if (rule->dropped || (!rule->pattern.literal && !rule->widened))

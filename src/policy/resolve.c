@@ -418,7 +418,10 @@ static void build_index(struct policy *policy)
 {
     policy->by_path = ARENA_NEW(policy->arena, struct map);
     *policy->by_path = map_in(policy->arena);
-    map_reserve(policy->by_path, policy->paths.count);
+    size_t in_force = 0;
+    for (size_t i = 0; i < policy->paths.count; i++)
+        in_force += !policy->paths.items[i].dropped;
+    map_reserve(policy->by_path, in_force);
     policy->passages = ARENA_NEW(policy->arena, struct map);
     *policy->passages = map_in(policy->arena);
     policy->patterns = arena_alloc(policy->arena, (policy->paths.count + 1) * sizeof *policy->patterns);

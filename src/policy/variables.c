@@ -202,6 +202,10 @@ bool path_expand(struct arena *arena, const struct surroundings *around, struct 
     }
     if (start.len == 0 && (text.len == 0 || text.ptr[0] != '/'))
         start = base;
+    if (!escape && text.len > 1) {
+        *expanded = start.len ? path_join(arena, start, slice_from(text, text.ptr[0] == '/')) : text;
+        return true;
+    }
 
     append_value(&out, start, escape);
     if (start.len && text.len && text.ptr[0] != '/')
