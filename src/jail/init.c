@@ -21,6 +21,7 @@
 #include "jail/identity.h"
 #include "jail/jail.h"
 #include "jail/limits.h"
+#include "jail/linger.h"
 #include "jail/mountfd.h"
 #include "jail/mounts.h"
 #include "jail/private_directory.h"
@@ -272,9 +273,10 @@ static _Noreturn void run(struct init *init)
     if (target->status != 0)
         tell(init, REPORT_REFUSED, 0, target->error.text);
 
-    /* What is sent to cloche's process group is not for us. */
-    if (!has_namespaces(init))
-        setpgid(0, 0);
+    if (has_namespaces(init))
+        linger_mounts();
+    else
+        setpgid(0, 0); /* what is sent to cloche's process group is not for us */
     sigorset(&early, &early, &init->early);
     deliver_early(&to, &early, target->spared_stop);
     wait_for(init, &to, signals, &sampler, &ended);

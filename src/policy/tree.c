@@ -110,7 +110,7 @@ struct look {
 };
 
 /* After so many looks into one directory, its list of names is worth reading. */
-enum { LOOKS_BEFORE_LISTING = 6 };
+enum { LOOKS_BEFORE_LISTING = 24 };
 
 struct directory {
     size_t looks;

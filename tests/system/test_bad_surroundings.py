@@ -199,3 +199,20 @@ def test_project_that_is_exchanged_for_another_between_plan_and_mount_refuses_th
     person.directory(person.project)
     assert refused(paused.go_on(), person.project, "any more")
     assert os.listdir(person.project) == os.listdir(person.home / "away") == []
+
+
+# Old kernels
+
+
+def test_kernel_that_attaches_parts_only_to_what_is_attached_gets_the_same_mounts(person):
+    shown = ["sh", "-c", "grep -E ' /(dev|proc)(/| )' /proc/self/mountinfo | cut -d' ' -f4-"]
+    trace = person.base / "trace"
+    # The first parts of /dev and /proc, and the first copy of one of /proc.
+    old = subprocess.run(
+        ["strace", "-f", "-qq", "-o", trace, "-e", "trace=move_mount,open_tree",
+         "-e", "inject=move_mount:error=EINVAL:when=2..3", "-e", "inject=open_tree:error=EINVAL:when=9",
+         person.binaries / "cloche", "run", *shown], cwd=person.project, env=person.environment,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, **as_person(person))
+    assert old.returncode == 0, old.stderr
+    assert trace.read_text().count("INJECTED") == (3 if person.is_root else 2)
+    assert sorted(old.stdout.splitlines()) == sorted(person.cloche("run", *shown).stdout.splitlines())
