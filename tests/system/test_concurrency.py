@@ -246,3 +246,37 @@ def test_runs_killed_at_any_moment_leave_nothing(person, mark, own_places):
     # Some were killed at work, some before they got to it.
     at_work = [name for name in os.listdir(allowed) if name.startswith("run-")]
     assert 0 < len(at_work) < KILLED, (seed, whole, at_work)
+
+
+# What a run keeps busy
+
+
+IN_UNMOUNT = 0x2000
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a disk for the project")
+def test_disk_of_the_project_is_free_a_moment_after_the_run_and_not_before(person):
+    libc = ctypes.CDLL(None, use_errno=True)
+    disk = person.directory("disk")
+    subprocess.run(["mount", "-t", "tmpfs", "none", disk], check=True)
+    watch = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def is_free():
+        try:
+            return int.from_bytes(os.read(watch, 4096)[4:8], "little") & IN_UNMOUNT != 0
+        except BlockingIOError:
+            return False
+
+    try:
+        person.own(disk)
+        assert libc.inotify_add_watch(watch, bytes(disk), IN_UNMOUNT) > 0
+        run = start(person, "run", "-C", disk, "sh", "-c", "echo ready; read line", stdin=subprocess.PIPE)
+        assert run.stdout.readline() == "ready\n"
+        subprocess.run(["umount", "-l", disk], check=True)
+        assert not wait_until(is_free, 0.2)
+        run.communicate("end\n", timeout=PATIENCE)
+        assert run.returncode == 0
+        assert wait_until(is_free, 1)
+    finally:
+        os.close(watch)
+        subprocess.run(["umount", "-l", disk], stderr=subprocess.DEVNULL, check=False)
