@@ -188,6 +188,20 @@ struct policy {
         struct origin unix_datagram_origin;
         struct port_rules host_ports;
         struct port_rules publish_ports;
+        struct host_rules denied_resolved; /* addresses and networks that an allowed name must not lead to */
+        uint64_t http_proxy_port;          /* a proxy of the user's own on the host; 0: none */
+        uint64_t socks_proxy_port;
+        bool refuse_opaque_tunnels;
+        bool require_host_match;
+        struct {
+            struct slice http; /* URLs; empty: none */
+            struct slice https;
+            struct slice no_proxy; /* names, .suffixes, addresses and CIDRs, separated by commas */
+        } parent_proxy;
+        struct {
+            struct slice socket_path; /* empty: none */
+            struct host_rules domains;
+        } mitm_proxy;
     } network;
 
     struct {

@@ -1,0 +1,27 @@
+/* The resolved-address check: an allowed name must not lead to this machine, its
+ * link or the cloud's metadata service (attack 79), in whatever way the address
+ * is spelled (80). An address that the policy allows by itself (a literal or a
+ * CIDR in allowedDomains) is not judged here. */
+#ifndef CLOCHE_NET_GUARD_H
+#define CLOCHE_NET_GUARD_H
+
+#include "policy/model.h"
+
+struct guard {
+    const struct host_rules *denied;          /* deniedDomains: its addresses are refused as results too */
+    const struct host_rules *denied_resolved; /* deniedResolvedAddresses */
+    struct address *own;                      /* this host's addresses */
+    size_t own_count;
+};
+
+/* Reads this host's addresses into `arena`. */
+bool guard_open(struct arena *arena, struct guard *guard, struct error *err);
+
+/* NULL: it may be dialled. Else what it is: "a loopback address". */
+const char *guard_refuses(const struct guard *guard, const struct address *address);
+
+/* The IPv4 address that an IPv6 one carries: mapped, compatible, 6to4, NAT64,
+ * Teredo, ISATAP. */
+bool guard_embedded(const struct address *address, struct address *inner);
+
+#endif

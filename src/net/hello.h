@@ -1,0 +1,27 @@
+/* The first bytes of a connection: TLS, and for which name (attacks 84, 86)? HTTP? Pure. */
+#ifndef CLOCHE_NET_HELLO_H
+#define CLOCHE_NET_HELLO_H
+
+#include "base/slice.h"
+#include "policy/host.h"
+
+enum { HELLO_MAX = 65536 };
+
+enum hello_kind {
+    HELLO_MORE,  /* could still become any of them */
+    HELLO_TLS,   /* a whole ClientHello */
+    HELLO_HTTP,  /* a method and a blank: a request line seems to begin */
+    HELLO_OTHER, /* neither */
+    HELLO_BAD    /* begins as TLS and breaks its rules, or is too long: close */
+};
+
+struct hello {
+    bool has_name;
+    struct host name; /* of the server_name extension, canonical; one that is not is HELLO_BAD */
+    bool encrypted;   /* encrypted_client_hello: the name may not be the true one */
+};
+
+/* Fragments over several records and bytes one by one included. */
+enum hello_kind hello_examine(struct slice input, struct hello *hello);
+
+#endif

@@ -1,0 +1,40 @@
+/* S's side of the network: answers what N asks. Decides by policy/decide.h and
+ * net/guard.h, and tells what happened. Never blocks on N: a verdict that does
+ * not fit into the socket waits for net_judge_serve's next call. */
+#ifndef CLOCHE_NET_JUDGE_H
+#define CLOCHE_NET_JUDGE_H
+
+#include "net/guard.h"
+#include "net/net.h"
+#include "net/records.h"
+#include "policy/decide.h"
+
+/* Something that a person or a log may want to know. */
+struct net_event {
+    enum net_protocol protocol;
+    enum net_refusal refusal; /* NET_NOT_REFUSED: it was allowed, and is over */
+    struct slice name;
+    uint16_t port;
+    uint16_t client_port;
+    bool client_v6;
+    const struct decision *decision; /* NULL: no rule of the policy did it */
+    struct slice reason;
+    uint64_t sent;
+    uint64_t received;
+    uint64_t milliseconds;
+};
+
+struct net_judge {
+    const struct policy *policy; /* replaced as a whole by --control-fd */
+    struct guard guard;
+    struct net_parent parent_http; /* as in the config */
+    struct net_parent parent_https;
+    void (*tell)(void *argument, const struct net_event *event);
+    void *argument;
+};
+
+/* Call when `link` is readable. False when N is gone, or has said something that
+ * N does not say. Serves a bounded number of questions. */
+bool net_judge_serve(struct net_judge *judge, int link);
+
+#endif
