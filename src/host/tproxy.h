@@ -1,0 +1,31 @@
+/* The rules of nf_tables that carry connections to a listener of ours, whatever
+ * address and port they are meant for. Used by each run with a filtered network,
+ * and by doctor, which so tries out exactly what a run would do. */
+#ifndef CLOCHE_HOST_TPROXY_H
+#define CLOCHE_HOST_TPROXY_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Where the listeners must be bound, with IP_TRANSPARENT. Below 1024, where the
+ * command can bind nothing. Addresses that nothing else uses: a listener on
+ * 127.0.0.1 or on any address would be reachable as itself. */
+#define TPROXY_ADDRESS_V4 0xc613fffdU /* 198.19.255.253 */
+enum { TPROXY_PORT = 1, TPROXY_DNS_PORT = 53 };
+
+/* fd3b:5c1f:e5a2::fffd */
+extern const struct in6_addr tproxy_address_v6;
+
+/* The sandbox's own address, beside the loopback. */
+#define TPROXY_OWN_ADDRESS_V4 0xc613fffeU /* 198.19.255.254 */
+
+enum tproxy_step { TPROXY_STEP_SOCKET = 1, TPROXY_STEP_TABLE, TPROXY_STEP_CHAIN, TPROXY_STEP_RULE };
+
+/* In the network namespace the caller is in: TCP to every address is diverted,
+ * except to the loopback (127/8, ::1) and the sandbox's own address, and except
+ * to port 53 (names have listeners of their own). 0, or an errno and the step
+ * that was refused. */
+int tproxy_install(bool with_v6, enum tproxy_step *step);
+
+#endif

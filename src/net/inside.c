@@ -1,0 +1,176 @@
+/* The sockets that stand inside and are served from outside: made here with the
+ * capabilities pid 1 has over its network namespace, and sent to N. A socket
+ * belongs to the namespace it was made in, whoever holds it; so no relay is
+ * needed inside.
+ *
+ * Where there is IPv6, one socket serves both families (IPv4 as ::ffff:a.b.c.d),
+ * except the transparent ones. All ports are taken before the command exists, and
+ * those below 1024 it could not take anyway. */
+#include "net/inside.h"
+
+#include "base/fd.h"
+#include "host/tproxy.h"
+#include "net/netns.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Sockets that are made and not sent yet. */
+struct outgoing {
+    int socket; /* where to */
+    struct net_handed handed;
+    int fds[NET_HANDED_MAX];
+};
+
+bool net_hand_over(int socket, const struct net_handed *handed, const int *fds, struct error *err)
+{
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(int) * NET_HANDED_MAX)];
+    } control = {0};
+    size_t size = sizeof(int) * handed->count;
+    struct iovec part = {(void *)(uintptr_t)handed, sizeof *handed};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+
+    if (handed->count) {
+        message.msg_control = &control;
+        message.msg_controllen = CMSG_SPACE(size);
+        control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(size), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+        memcpy(CMSG_DATA(&control.head), fds, size);
+    }
+    if (sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)sizeof *handed)
+        return error_set_errno(err, errno, "cannot hand the sandbox's sockets to the network process");
+    return true;
+}
+
+static void close_all(struct outgoing *outgoing)
+{
+    for (size_t i = 0; i < outgoing->handed.count; i++)
+        fd_close(&outgoing->fds[i]);
+    outgoing->handed.count = 0;
+}
+
+static bool flush(struct outgoing *outgoing, bool last, struct error *err)
+{
+    outgoing->handed.last = last;
+    bool sent = net_hand_over(outgoing->socket, &outgoing->handed, outgoing->fds, err);
+    close_all(outgoing);
+    return sent;
+}
+
+static bool turn_on(int fd, int level, int option)
+{
+    const int on = 1;
+
+    return setsockopt(fd, level, option, &on, sizeof on) == 0;
+}
+
+/* Answers come from the address that was asked, which is nobody's. */
+static bool tell_destinations(int fd, bool v6)
+{
+    return v6 ? turn_on(fd, SOL_IPV6, IPV6_RECVPKTINFO) && turn_on(fd, SOL_IPV6, IPV6_FREEBIND)
+              : turn_on(fd, SOL_IP, IP_PKTINFO);
+}
+
+static bool bind_to(int fd, const struct net_socket *socket)
+{
+    bool transparent = socket->role == NET_ROLE_TRANSPARENT;
+
+    if (socket->v6) {
+        struct sockaddr_in6 address = {.sin6_family = AF_INET6,
+                                       .sin6_port = htons(socket->port),
+                                       .sin6_addr = transparent ? tproxy_address_v6 : in6addr_any};
+        return (!transparent || turn_on(fd, SOL_IPV6, IPV6_TRANSPARENT)) &&
+               bind(fd, (struct sockaddr *)&address, sizeof address) == 0;
+    }
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons(socket->port),
+                                  .sin_addr.s_addr = htonl(transparent ? TPROXY_ADDRESS_V4 : INADDR_ANY)};
+    return (!transparent || turn_on(fd, SOL_IP, IP_TRANSPARENT)) &&
+           bind(fd, (struct sockaddr *)&address, sizeof address) == 0;
+}
+
+static bool set_up(int fd, const struct net_socket *socket)
+{
+    enum { BACKLOG = 4096 };
+
+    if (socket->role == NET_ROLE_OUTLET)
+        return true;
+    if (socket->role == NET_ROLE_DNS_UDP)
+        return tell_destinations(fd, socket->v6) && bind_to(fd, socket);
+    return bind_to(fd, socket) && listen(fd, BACKLOG) == 0;
+}
+
+static bool make(struct outgoing *outgoing, enum net_role role, uint16_t port, bool v6, struct error *err)
+{
+    struct net_socket wanted = {.role = (uint16_t)role, .port = port, .v6 = v6};
+    int type = role == NET_ROLE_DNS_UDP ? SOCK_DGRAM : SOCK_STREAM;
+
+    if (outgoing->handed.count == NET_HANDED_MAX && !flush(outgoing, false, err))
+        return false;
+    FD_CLEANUP int fd = socket(v6 ? AF_INET6 : AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 || !set_up(fd, &wanted))
+        return error_set_errno(err, errno, "cannot make a socket for port %u inside the sandbox", (unsigned)port);
+    outgoing->handed.sockets[outgoing->handed.count] = wanted;
+    outgoing->fds[outgoing->handed.count++] = fd_take(&fd);
+    return true;
+}
+
+static bool make_host_ports(struct outgoing *outgoing, const struct net_inside *inside, bool v6, struct error *err)
+{
+    for (size_t i = 0; i < inside->host_port_count; i++) {
+        if (!make(outgoing, NET_ROLE_HOST_PORT, inside->host_ports[i], v6, err))
+            return false;
+    }
+    return true;
+}
+
+/* A server inside may listen on 127.0.0.1 or on ::1. */
+static bool make_outlets(struct outgoing *outgoing, uint32_t count, struct error *err)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        bool v6 = i % 2 == 1;
+        if (!make(outgoing, NET_ROLE_OUTLET, 0, v6, err) && !(v6 && errno == EAFNOSUPPORT))
+            return false;
+    }
+    return true;
+}
+
+bool net_inside_set_up(const struct net_inside *inside, struct error *err)
+{
+    enum { OUTLETS_AT_FIRST = 8 };
+    struct outgoing outgoing = {.socket = inside->socket};
+    bool v6;
+
+    bool done = netns_prepare(&v6, err) && make(&outgoing, NET_ROLE_TRANSPARENT, TPROXY_PORT, false, err) &&
+                (!v6 || make(&outgoing, NET_ROLE_TRANSPARENT, TPROXY_PORT, true, err)) &&
+                make(&outgoing, NET_ROLE_DNS_UDP, TPROXY_DNS_PORT, v6, err) &&
+                make(&outgoing, NET_ROLE_DNS_TCP, TPROXY_DNS_PORT, v6, err) &&
+                make(&outgoing, NET_ROLE_HTTP, NET_HTTP_PORT, v6, err) &&
+                make(&outgoing, NET_ROLE_SOCKS, NET_SOCKS_PORT, v6, err) &&
+                make_host_ports(&outgoing, inside, v6, err) &&
+                (!inside->outlets || make_outlets(&outgoing, OUTLETS_AT_FIRST, err)) && flush(&outgoing, true, err);
+    close_all(&outgoing);
+    return done;
+}
+
+bool net_inside_serve(const struct net_inside *inside)
+{
+    struct outgoing outgoing = {.socket = inside->socket};
+    struct net_outlets_wanted wanted;
+    struct error ignored;
+
+    ssize_t received = recv(inside->socket, &wanted, sizeof wanted, MSG_DONTWAIT);
+    if (received < 0)
+        return errno == EAGAIN || errno == EINTR;
+    if (received != (ssize_t)sizeof wanted || wanted.count > NET_HANDED_MAX)
+        return false;
+    /* Should there be none to be had, who waits for one waits for his time-out. */
+    if (make_outlets(&outgoing, wanted.count, &ignored))
+        flush(&outgoing, true, &ignored);
+    close_all(&outgoing);
+    return true;
+}
