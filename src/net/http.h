@@ -35,13 +35,13 @@ struct http_request {
     struct host host; /* of the target; of the Host header with HTTP_ORIGIN */
     uint16_t port;
     bool host_differs; /* the Host header names another host or port than the target */
-    struct slice path; /* absolute form: from the first slash on, "/" if there is none */
+    struct slice path; /* absolute and origin form: from the first slash on, with the query; a slash if there is none */
     unsigned minor;    /* HTTP/1.minor */
     struct http_header headers[HTTP_HEADERS_MAX];
     size_t header_count;
     enum http_body body;
     uint64_t length;
-    bool upgrade;               /* Connection: upgrade */
+    bool upgrade;               /* Connection: upgrade, to WebSocket */
     struct slice authorization; /* Proxy-Authorization: what follows "Basic "; empty: none */
     size_t head_length;         /* bytes up to and with the empty line */
     int status;                 /* HTTP_BAD: 400, 414, 431, 405 (TRACE), 501 (a transfer coding), 505 */
@@ -50,6 +50,9 @@ struct http_request {
 
 /* Slices point into `input`. Reads at most HTTP_HEAD_MAX bytes: more is bad. */
 enum http_result http_request_parse(struct slice input, struct http_request *request);
+
+/* The word that comes next in a header like "a, b, c", taken off the list. */
+bool http_list_next(struct slice *list, struct slice *word);
 
 /* Is `authorization` base64 of ANYTHING:token? In constant time as to the token. */
 bool http_token_is(struct slice authorization, const char *token);
@@ -67,6 +70,7 @@ struct http_body_reader {
     uint64_t left;  /* of the length or of the chunk */
     unsigned state; /* private */
     unsigned line_length;
+    bool named; /* this line of the trailer has its colon */
 };
 
 void http_body_begin(const struct http_request *request, struct http_body_reader *reader);
