@@ -7,7 +7,7 @@
 #include "net/records.h"
 #include "policy/host.h"
 
-enum { HTTP_HEAD_MAX = 65536, HTTP_HEADERS_MAX = 128, HTTP_REPLY_MAX = 2048 };
+enum { HTTP_HEAD_MAX = 32768, HTTP_HEADERS_MAX = 128, HTTP_REPLY_MAX = 2048 };
 
 enum http_result {
     HTTP_MORE, /* not all here yet */
