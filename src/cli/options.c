@@ -19,6 +19,7 @@ enum action {
     ACTION_SHELL,
     ACTION_BACKEND,
     ACTION_DEGRADED,
+    ACTION_CONTROL,
     ACTION_UNBUILT,
     ACTION_VERBOSE,
     ACTION_QUIET,
@@ -55,7 +56,7 @@ static const struct option_word option_words[] = {
     {"pids", 0, true, ACTION_ADD, OPTION_PIDS},
     {"ask", 0, false, ACTION_UNBUILT, 0},
     {"events", 0, true, ACTION_UNBUILT, 0},
-    {"control-fd", 0, true, ACTION_UNBUILT, 0},
+    {"control-fd", 0, true, ACTION_CONTROL, 0},
     {"backend", 0, true, ACTION_BACKEND, 0},
     {"allow-degraded", 0, true, ACTION_DEGRADED, 0},
     {"verbose", 'v', false, ACTION_VERBOSE, 0},
@@ -218,6 +219,10 @@ static bool apply(struct parser *parser, const struct option_word *word, const c
             return refuse_value(parser, name, value, degraded_tokens, err);
         options->request.accepted |= degraded_bit(value);
         return true;
+    case ACTION_CONTROL:
+        return options_descriptor(value, &options->request.control_fd) ||
+               error_set(err, "%s needs the number of an open descriptor from 3 on, not \"%s\"", name,
+                         escaped(parser->arena, slice_of(value)));
     case ACTION_UNBUILT:
         add_unbuilt(options, name);
         return true;
@@ -333,6 +338,16 @@ bool options_parse(struct arena *arena, enum options_user user, int argc, char *
             return true;
     }
     return settle_command(&parser, err);
+}
+
+bool options_descriptor(const char *text, int *fd)
+{
+    enum { FIRST = 3, LAST = 1 << 20 };
+
+    *fd = 0;
+    for (; *text >= '0' && *text <= '9' && *fd <= LAST; text++)
+        *fd = *fd * 10 + (*text - '0');
+    return !*text && *fd >= FIRST && *fd <= LAST;
 }
 
 bool options_waive(const struct options *options, const struct refusal *refusal)

@@ -41,6 +41,9 @@ enum options_user { OPTIONS_FOR_RUN, OPTIONS_FOR_EXPLAIN };
 bool options_parse(struct arena *arena, enum options_user user, int argc, char **argv, struct options *options,
                    struct error *err);
 
+/* The number of a descriptor behind the standard ones. */
+bool options_descriptor(const char *text, int *fd);
+
 /* Was this refusal waived by --allow-degraded? */
 bool options_waive(const struct options *options, const struct refusal *refusal);
 

@@ -2,6 +2,7 @@
  *
  * Everything that is asked for and not enforced is named in one go, so that a
  * person mends the policy once and not key by key. */
+#include "session/run.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -9,7 +10,6 @@
 #include "cli/help.h"
 #include "cli/options.h"
 #include "cli/report.h"
-#include "jail/jail.h"
 #include "policy/variables.h"
 
 #include <string.h>
@@ -112,7 +112,8 @@ static enum jail_end attempt(struct arena *arena, const struct options *options,
     else if (session->plan.weaker)
         log_warning("this run is held by Landlock alone: %s", session->plan.weaker);
     err->text[0] = '\0';
-    enum jail_end end = jail_run(&session->plan, options->request.command, head_start, status, err);
+    enum jail_end end =
+        session_run(session, options->request.command, options->request.control_fd, head_start, status, err);
     if (end == JAIL_ENDED && *status == STATUS_NOT_FOUND)
         say_if_hidden(session, options->request.command[0]);
     return end;

@@ -11,7 +11,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/report.h"
-#include "jail/jail.h"
+#include "session/run.h"
 #include "session/scratch.h"
 
 #include <stdio.h>
@@ -40,7 +40,8 @@ static const char help[] = "Usage: srt [options] [command...]\n"
                            "                               ~/.srt-settings.json)\n"
                            "  -c <command>                 run command string directly (like sh -c), no\n"
                            "                               escaping applied\n"
-                           "  --control-fd <fd>            not built yet in cloche: refused\n"
+                           "  --control-fd <fd>            read config updates from file descriptor (JSON\n"
+                           "                               lines protocol)\n"
                            "  -h, --help                   display help for command\n"
                            "\n"
                            "Options end at the first word that is not one. This is cloche " CLOCHE_VERSION ".\n";
@@ -196,7 +197,7 @@ static int refuse(const struct session *session, const struct error *err)
     return SRT_STATUS_ERROR;
 }
 
-static int run(struct arena *arena, const struct srt_options *options, struct head_start *head_start)
+static int run(struct arena *arena, const struct srt_options *options, int control_fd, struct head_start *head_start)
 {
     const char *temporary = temporary_directory();
     struct policy_source source = {.kind = SOURCE_FILE, .name = options->settings};
@@ -212,6 +213,7 @@ static int run(struct arena *arena, const struct srt_options *options, struct he
         .option_count = 2,
         .environment = environ,
         .command = command_of(arena, options),
+        .control_fd = control_fd,
     };
     struct scratch scratch __attribute__((cleanup(scratch_close))) = {.fd = -1};
     struct session *session = ARENA_NEW(arena, struct session);
@@ -233,13 +235,13 @@ static int run(struct arena *arena, const struct srt_options *options, struct he
         return refuse(session, &err);
     if (say_objections(session))
         return SRT_STATUS_ERROR;
-    enum jail_end end = jail_run(&session->plan, request.command, head_start, &status, &err);
+    enum jail_end end = session_run(session, request.command, request.control_fd, head_start, &status, &err);
     if (end == JAIL_NO_PROC) {
         request.shares_proc = true;
         if (!session_prepare(arena, &request, session, &err))
             return refuse(session, &err);
         log_warning("%s", session->plan.weaker);
-        end = jail_run(&session->plan, request.command, NULL, &status, &err);
+        end = session_run(session, request.command, request.control_fd, NULL, &status, &err);
     }
     if (end == JAIL_NO_NAMESPACES) {
         struct error why = err;
@@ -251,7 +253,7 @@ static int run(struct arena *arena, const struct srt_options *options, struct he
             return SRT_STATUS_ERROR;
         }
         log_warning(BACKEND_FELL_BACK "%s", session->plan.weaker);
-        end = jail_run(&session->plan, request.command, NULL, &status, &err);
+        end = session_run(session, request.command, request.control_fd, NULL, &status, &err);
     }
     if (end == JAIL_ENDED)
         return status;
@@ -265,6 +267,7 @@ int srt_main(int argc, char **argv)
     struct arena words ARENA_CLEANUP = {0};
     struct srt_options options;
     const char *debug = getenv("SRT_DEBUG");
+    int control_fd = 0;
 
     log_set_name("srt");
     switch (parse(&words, argv + (argc > 0), &options)) {
@@ -277,8 +280,9 @@ int srt_main(int argc, char **argv)
     }
     if (options.debug || (debug && *debug))
         log_set_level(LOG_VERBOSE);
-    if (options.control_fd) {
-        log_error("--control-fd is not built yet; leave it out");
+    if (options.control_fd && !options_descriptor(options.control_fd, &control_fd)) {
+        log_error("--control-fd needs the number of an open descriptor from 3 on, not \"%s\"",
+                  escaped(&arena, slice_of(options.control_fd)));
         return SRT_STATUS_ERROR;
     }
     if (!options.shell_text && !options.words[0]) {
@@ -286,7 +290,7 @@ int srt_main(int argc, char **argv)
         return SRT_STATUS_ERROR;
     }
     struct head_start *head_start = jail_begin(&arena);
-    int status = run(&arena, &options, head_start);
+    int status = run(&arena, &options, control_fd, head_start);
     jail_abandon(head_start);
     return status;
 }

@@ -34,6 +34,43 @@ bool order_receive(int socket, struct order *order)
     return receive(socket, order, sizeof *order) == (ssize_t)sizeof *order;
 }
 
+union control {
+    struct cmsghdr header; /* aligns */
+    char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+bool descriptor_send(int socket, int fd)
+{
+    union control control = {
+        .header = {.cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
+    char mark = 0;
+    struct iovec part = {&mark, sizeof mark};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+
+    memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+    return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof mark;
+}
+
+int descriptor_receive(int socket)
+{
+    union control control;
+    char mark;
+    struct iovec part = {&mark, sizeof mark};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    int fd = -1;
+    ssize_t received;
+
+    do
+        received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    while (received < 0 && errno == EINTR);
+    const struct cmsghdr *header = received == (ssize_t)sizeof mark ? CMSG_FIRSTHDR(&message) : NULL;
+    if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof fd))
+        memcpy(&fd, CMSG_DATA(header), sizeof fd);
+    return fd;
+}
+
 bool report_send(int socket, enum report_kind kind, int value, const char *text)
 {
     struct report head;

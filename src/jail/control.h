@@ -40,6 +40,9 @@ struct report {
 /* All of these are false when the other side is gone. */
 bool order_send(int socket, enum order_kind kind, int value);
 bool order_receive(int socket, struct order *order);
+/* A descriptor, between two records. -1: it did not come. */
+bool descriptor_send(int socket, int fd);
+int descriptor_receive(int socket);
 bool report_send(int socket, enum report_kind kind, int value, const char *text);
 bool report_receive(int socket, struct report *report);
 

@@ -65,6 +65,8 @@ void head_start_use(struct head_start *head_start, const struct init *init)
 {
     *head_start->init = *init;
     order_send(head_start->control, ORDER_START, 0);
+    if (init->network)
+        descriptor_send(head_start->control, init->network->inside);
 }
 
 struct head_start *jail_begin(struct arena *arena)

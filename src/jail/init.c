@@ -126,13 +126,31 @@ static bool begin(const struct outset *outset, int control, struct beginning *be
     return false;
 }
 
+/* Its socket is put where the command's process cannot have anything of ours. */
+static bool take_network_socket(struct init *init, struct error *err)
+{
+    int place = init->control + 1 + (int)init->handed.count;
+    int received = descriptor_receive(init->control);
+
+    if (received < 0 || (received != place && (dup3(received, place, O_CLOEXEC) < 0 || close(received) < 0)))
+        return error_set_errno(err, errno, "cannot take over the network's socket");
+    init->inside = place;
+    return true;
+}
+
+static size_t kept_descriptors(const struct init *init)
+{
+    return init->handed.count + (init->network ? 1 : 0);
+}
+
 static bool set_up_namespaces(const struct init *init, struct mounts *mounts, struct error *err)
 {
     const struct plan *plan = init->target.plan;
     struct rlimit raised;
 
     return limits_hold_processes(plan, err) && limits_make_room(mounts_descriptors(plan), &raised, err) &&
-           mounts_apply(mounts, plan, err);
+           mounts_apply(mounts, plan, err) &&
+           (!init->network || init->network->set_up_inside(init->network->argument, init->inside, err));
 }
 
 static bool set_up_confined(struct init *init, struct error *err)
@@ -227,10 +245,12 @@ static _Noreturn void end_in_time(struct init *init, struct sampler *sampler)
 static void wait_for(struct init *init, const struct addressee *to, int signals, struct sampler *sampler, int *ended)
 {
     const struct deadline deadline = deadline_in(init->target.plan->wall_seconds);
-    struct pollfd polled[] = {{.fd = init->control, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
+    struct pollfd polled[] = {{.fd = init->control, .events = POLLIN},
+                              {.fd = signals, .events = POLLIN},
+                              {.fd = init->network ? init->inside : -1, .events = POLLIN}};
 
     for (;;) {
-        if (poll(polled, 2, sampler_patience(sampler, deadline_patience(&deadline))) < 0)
+        if (poll(polled, 3, sampler_patience(sampler, deadline_patience(&deadline))) < 0)
             continue;
         if (deadline_is_over(&deadline))
             end_in_time(init, sampler);
@@ -244,6 +264,8 @@ static void wait_for(struct init *init, const struct addressee *to, int signals,
                 leave(init);
             deliver(to, &order);
         }
+        if (polled[2].revents && !init->network->serve_inside(init->network->argument, init->inside))
+            polled[2].fd = -1;
         if (polled[1].revents) {
             struct signalfd_siginfo info;
             ssize_t ignored = read(signals, &info, sizeof info);
@@ -264,7 +286,7 @@ static _Noreturn void run(struct init *init)
     int signals;
     int ended = 0;
 
-    if (!close_others(init->control, init->handed.count, &error) || !watch_children(&signals, &error) ||
+    if (!close_others(init->control, kept_descriptors(init), &error) || !watch_children(&signals, &error) ||
         !sampler_open(target->plan, &sampler, &error) || sigpending(&early) < 0 ||
         !target_start(target, &to.command, &error))
         tell(init, REPORT_REFUSED, 0, error.text);
@@ -307,6 +329,8 @@ _Noreturn void init_in_namespaces(const struct outset *outset, int control, cons
     own.control = control;
     if (!begun)
         tell(&own, kind, 0, error.text);
+    if (own.network && !take_network_socket(&own, &error))
+        tell(&own, REPORT_REFUSED, 0, error.text);
     if (!set_up_namespaces(&own, &beginning.mounts, &error))
         tell(&own, why_not_mounted(outset), 0, error.text);
     run(&own);

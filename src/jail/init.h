@@ -2,15 +2,18 @@
 #ifndef CLOCHE_JAIL_INIT_H
 #define CLOCHE_JAIL_INIT_H
 
+#include "jail/company.h"
 #include "jail/handed.h"
 #include "jail/outset.h"
 #include "jail/target.h"
 
 struct init {
     struct target target;
-    int control;          /* the socket to the supervisor */
-    struct handed handed; /* its originals follow upon `control` */
-    sigset_t early;       /* signals that were there before this process */
+    int control;                  /* the socket to the supervisor */
+    struct handed handed;         /* its originals follow upon `control` */
+    struct jail_network *network; /* NULL: the network is not filtered */
+    int inside;                   /* the network's socket; follows upon `handed` */
+    sigset_t early;               /* signals that were there before this process */
 
     /* The Landlock-only backend. */
     pid_t supervisor;

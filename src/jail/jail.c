@@ -41,12 +41,10 @@ static bool check_standard_descriptors(struct error *err)
     return true;
 }
 
-static bool can_be_carried_out(const struct plan *plan, struct error *err)
+static bool can_be_carried_out(struct error *err)
 {
     if (getauxval(AT_SECURE))
         return error_set(err, "cloche must not be installed set-user-id: it needs no privilege. Take the bit away");
-    if (plan->network != NETWORK_NONE && plan->network != NETWORK_HOST)
-        return error_set(err, "network mode \"filtered\" is not enforced yet; use \"none\" or \"host\"");
     return true;
 }
 
@@ -131,7 +129,12 @@ static enum jail_end start_in_namespaces(struct init *init, struct head_start *h
     supervised->init = head_start->child;
     supervised->control = head_start->control;
     head_start->child = 0;
-    return JAIL_ENDED;
+    struct jail_network *network = supervised->network;
+    if (!network || network->start(network->argument, err))
+        return JAIL_ENDED;
+    kill(supervised->init, SIGKILL);
+    wait_for_end(supervised->init);
+    return JAIL_REFUSED;
 }
 
 /* Should init be killed, what it leaves behind becomes ours. */
@@ -189,6 +192,7 @@ static enum jail_end run(struct supervised *supervised, char *const *argv, struc
                 .own_group = !terminal_is_foreground(&supervised->terminal),
                 .no_terminal = supervised->terminal.fd < 0,
             },
+        .network = supervised->network,
     };
     sigpending(&init.early);
     enum jail_end end = namespaces ? start_in_namespaces(&init, head_start, cgroup, supervised, err)
@@ -207,17 +211,17 @@ static enum jail_end run(struct supervised *supervised, char *const *argv, struc
     return end;
 }
 
-enum jail_end jail_run(const struct plan *plan, char *const *argv, struct head_start *head_start, int *status,
-                       struct error *err)
+enum jail_end jail_run(const struct plan *plan, char *const *argv, struct head_start *head_start,
+                       struct jail_network *network, int *status, struct error *err)
 {
     FD_CLEANUP int signals = -1;
-    struct supervised supervised = {.plan = plan, .control = -1};
+    struct supervised supervised = {.plan = plan, .network = network, .control = -1};
     struct cgroup cgroup;
     const struct sigaction by_default = {.sa_handler = SIG_DFL};
     struct signals before;
     sigset_t passed_on;
 
-    if (!can_be_carried_out(plan, err) || !check_standard_descriptors(err))
+    if (!can_be_carried_out(err) || !check_standard_descriptors(err))
         return JAIL_REFUSED;
     supervise_signals(&passed_on);
     /* Were SIGCHLD ignored, children would be reaped behind our back. */

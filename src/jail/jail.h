@@ -5,6 +5,7 @@
 #define CLOCHE_JAIL_JAIL_H
 
 #include "base/error.h"
+#include "jail/company.h"
 #include "plan/plan.h"
 
 enum {
@@ -34,7 +35,7 @@ struct head_start *jail_begin(struct arena *arena);
 void jail_abandon(struct head_start *head_start);
 
 /* Runs `argv` (NULL at the end) and waits until it and everything it left
- * behind are gone.
+ * behind are gone. `network` is there if and only if the plan's is filtered.
  *
  * JAIL_ENDED: `*status` is the command's own, 128+n if signal n killed it, 126 or 127
  * if there was no command to run (the reason was said on stderr). Else
@@ -46,7 +47,8 @@ void jail_abandon(struct head_start *head_start);
  * script goes on after an interrupted program that merely exits with 130.
  * Descriptors 0 to 2 must be open. Single-threaded callers only. `head_start` (NULL:
  * none) is used up. */
-enum jail_end jail_run(const struct plan *plan, char *const *argv, struct head_start *head_start, int *status,
+enum jail_end jail_run(const struct plan *plan, char *const *argv, struct head_start *head_start,
+                       struct jail_network *network, int *status,
                        struct error *err);
 
 #endif

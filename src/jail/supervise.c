@@ -166,17 +166,37 @@ static void end_now(const struct supervised *run)
         kill(run->init, SIGKILL);
 }
 
+enum { POLLED_REPORTS, POLLED_SIGNALS, POLLED_WATCHES, POLLED_COUNT = POLLED_WATCHES + JAIL_WATCHES_MAX };
+
+static int wait_for_news(const struct supervised *run, struct pollfd polled[POLLED_COUNT], int patience)
+{
+    polled[POLLED_REPORTS] = (struct pollfd){.fd = run->control, .events = POLLIN};
+    polled[POLLED_SIGNALS] = (struct pollfd){.fd = run->signals, .events = POLLIN};
+    for (int i = 0; i < JAIL_WATCHES_MAX; i++)
+        polled[POLLED_WATCHES + i] =
+            (struct pollfd){.fd = run->network ? run->network->watches[i].fd : -1, .events = POLLIN};
+    return poll(polled, POLLED_COUNT, patience);
+}
+
+static void serve_network(struct jail_network *network, const struct pollfd *polled)
+{
+    for (int i = 0; network && i < JAIL_WATCHES_MAX; i++) {
+        struct jail_watch *watch = &network->watches[i];
+        if (polled[i].revents && watch->fd == polled[i].fd)
+            watch->ready(network->argument, watch);
+    }
+}
+
 bool supervise(struct supervised *run, struct report *report, bool *timed_out)
 {
-    struct pollfd polled[] = {{.fd = run->control, .events = POLLIN}, {.fd = run->signals, .events = POLLIN}};
+    struct pollfd polled[POLLED_COUNT];
     uint64_t seconds = run->plan->wall_seconds;
     /* Pid 1 keeps the time, and may have more to tell; this is for when it cannot. */
     const struct deadline deadline = deadline_in(seconds ? seconds + 1 : 0);
 
     *timed_out = false;
     for (;;) {
-        int ready = poll(polled, 2, deadline_patience(&deadline));
-        if (ready < 0)
+        if (wait_for_news(run, polled, deadline_patience(&deadline)) < 0)
             continue;
         if (deadline_is_over(&deadline)) {
             *timed_out = true;
@@ -184,7 +204,7 @@ bool supervise(struct supervised *run, struct report *report, bool *timed_out)
             return false;
         }
         /* Reports first: a stop that was reported before SIGCONT came is old. */
-        if (polled[0].revents) {
+        if (polled[POLLED_REPORTS].revents) {
             if (!report_receive(run->control, report))
                 return false;
             if (report->kind == REPORT_LIMIT) {
@@ -196,7 +216,8 @@ bool supervise(struct supervised *run, struct report *report, bool *timed_out)
                 return !*timed_out;
             }
         }
-        if (polled[1].revents)
+        if (polled[POLLED_SIGNALS].revents)
             pass_signal_on(run);
+        serve_network(run->network, polled + POLLED_WATCHES);
     }
 }

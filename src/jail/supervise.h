@@ -2,6 +2,7 @@
 #ifndef CLOCHE_JAIL_SUPERVISE_H
 #define CLOCHE_JAIL_SUPERVISE_H
 
+#include "jail/company.h"
 #include "jail/control.h"
 #include "jail/terminal.h"
 #include "plan/plan.h"
@@ -14,6 +15,7 @@ void supervise_signals(sigset_t *set);
 
 struct supervised {
     const struct plan *plan;
+    struct jail_network *network; /* NULL: it is not filtered */
     pid_t init;
     int control;
     int signals; /* signalfd over supervise_signals(), not blocking */

@@ -37,6 +37,19 @@ static bool is_useless_tmpdir(const struct plan *plan, struct slice name, struct
     return effect.access != ACCESS_WRITE || effect.backing == BACKING_PRIVATE;
 }
 
+/* What the policy sets itself is what it means. */
+static void put_proxies(struct plan *plan, size_t *capacity)
+{
+    const char **variables;
+    size_t count = proxy_variables(plan, &variables);
+
+    for (size_t i = 0; i < count; i++) {
+        struct slice name = {variables[i], slice_find(slice_of(variables[i]), '=')};
+        if (!is_set_by_policy(plan->policy, name))
+            put(plan, capacity, variables[i]);
+    }
+}
+
 void plan_environment(struct plan *plan)
 {
     const struct policy *policy = plan->policy;
@@ -48,7 +61,7 @@ void plan_environment(struct plan *plan)
 
         /* No "=" or an empty name: nothing a program could read by name. */
         if (name.len == text.len || name.len == 0 || is_set_by_policy(policy, name) ||
-            slice_is(name, "SANDBOX_RUNTIME") || !decide_env(policy, name).allowed ||
+            slice_is(name, "SANDBOX_RUNTIME") || proxy_variable_is(plan, name) || !decide_env(policy, name).allowed ||
             (plan->private_directory && slice_is(name, "TMPDIR")) ||
             is_useless_tmpdir(plan, name, slice_from(text, name.len + 1)))
             continue;
@@ -68,5 +81,6 @@ void plan_environment(struct plan *plan)
         put(plan, &capacity, arena_printf(plan->arena, "TMPDIR=%s", plan->private_directory));
         plan->private_directory = plan->environment[plan->environment_count - 1] + sizeof "TMPDIR=" - 1;
     }
+    put_proxies(plan, &capacity);
     put(plan, &capacity, "SANDBOX_RUNTIME=1");
 }

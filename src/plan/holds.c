@@ -166,13 +166,4 @@ void plan_holds(struct plan *plan, const struct tree *tree)
             add_hold(plan, rule, locks_of(plan, rule),
                      rule->widened ? "with the whole directory above it, which cannot be searched" : NULL);
     }
-    if (plan->network == NETWORK_HOST && policy->network.denied.count)
-        plan_refuse(plan, policy->network.denied.items[0].origin, NULL,
-                    "network.mode host filters nothing, so deniedDomains cannot be held: take one of the two away");
-    if (plan->network == NETWORK_FILTERED) {
-        struct origin origin =
-            policy->network.allowed.count ? policy->network.allowed.items[0].origin : policy->network.mode_origin;
-        plan_refuse(plan, origin, NULL,
-                    "network.mode filtered (reaching named hosts only) is not enforced yet: use \"none\" or \"host\"");
-    }
 }

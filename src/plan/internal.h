@@ -30,7 +30,11 @@ bool plan_mounts(struct plan *plan, const struct tree *tree, struct error *err);
 void plan_landlock(struct plan *plan, const struct facts *facts);
 /* The same with Landlock alone: grants, what cannot be held, what is weaker. */
 void plan_confine(struct plan *plan, const struct tree *tree, const struct facts *facts);
+void plan_network(struct plan *plan);
 void plan_environment(struct plan *plan);
+/* The variables that lead programs to the proxies of a filtered run. */
+bool proxy_variable_is(const struct plan *plan, struct slice name);
+size_t proxy_variables(const struct plan *plan, const char ***variables);
 void plan_limits(struct plan *plan, const struct facts *facts);
 
 /* Which lock holds each rule, and what no lock holds. */

@@ -102,6 +102,7 @@ bool plan_make(struct arena *arena, const struct policy *policy, const struct fa
         plan_landlock(plan, facts);
         plan_shared_proc(plan);
     }
+    plan_network(plan);
     plan_environment(plan);
     plan_limits(plan, facts);
     plan_capabilities(plan, facts);

@@ -164,7 +164,11 @@ struct plan {
     struct run_limit memory;
     struct run_limit processes; /* threads count; pid 1 of the run does not */
 
-    enum network_mode network; /* none or host for now; filtered is in refusals */
+    enum network_mode network;
+    uint16_t *host_ports; /* filtered: each once */
+    size_t host_port_count;
+    uint16_t *publish_ports;
+    size_t publish_port_count;
     bool filter_enabled;
     bool nested_user_namespaces;
     bool keep_file_capabilities; /* root's command may do with files what root may */
@@ -187,6 +191,9 @@ bool plan_make(struct arena *arena, const struct policy *policy, const struct fa
 /* One line per step, stable: the same policy on the same tree prints the same. */
 void plan_print(const struct plan *plan, struct text *out);
 void plan_print_json(const struct plan *plan, struct text *out);
+
+/* Ports on which the sandbox's own proxies listen. */
+enum { PLAN_HTTP_PORT = 3128, PLAN_SOCKS_PORT = 1080, PLAN_PUBLISH_MAX = 32 };
 
 const char *step_kind_name(enum step_kind kind);
 

@@ -202,6 +202,8 @@ static bool store(struct loader *loader, const struct key *key, const struct pla
         const char *wrong = key->check ? key->check(text) : NULL;
         if (wrong)
             loader_problem(loader, place, "found %s: %s", value_words(loader->arena, value), wrong);
+        else if (key->offset)
+            *(struct slice *)field(loader, key->offset) = text;
         return !wrong;
     }
     case KEY_MAP:

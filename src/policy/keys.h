@@ -17,7 +17,7 @@ enum key_type {
     KEY_WORD,    /* one of `words`; 1 + its position at `offset` (an enum whose 0 is "unset") */
     KEY_INTEGER, /* `least` to `most`; uint64_t at `offset` */
     KEY_SIZE,    /* bytes, or a number with K, M, G, T; uint64_t at `offset` */
-    KEY_TEXT,    /* a string that is not empty */
+    KEY_TEXT,    /* a string that is not empty; struct slice at `offset` */
     KEY_TEXTS,   /* an array of them that nothing stores */
     KEY_PATHS,   /* path entries, into policy.paths as `list` */
     KEY_NAMES,   /* strings, judged by `check`, into the name_rules at `offset` */

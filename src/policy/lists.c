@@ -36,18 +36,23 @@ static bool is_same_host(const struct host_pattern *a, const struct host_pattern
                        (struct slice){b->host.name, b->host.name_length});
 }
 
+bool file_absolute(struct loader *loader, struct slice text, struct slice *path, struct error *err)
+{
+    if (!path_expand(loader->arena, &loader->around, loader->around.project, text, false, path, err))
+        return false;
+    *path = path_normal(loader->arena, SLICE("/"), *path);
+    return true;
+}
+
 /* "@name" among sockets is an abstract one: no file, so nothing to expand. */
-static bool file_absolute(struct loader *loader, const struct key *key, struct slice text, struct slice *path,
-                          struct error *err)
+static bool entry_absolute(struct loader *loader, const struct key *key, struct slice text, struct slice *path,
+                           struct error *err)
 {
     if (key->offset == offsetof(struct policy, network.unix_sockets) && text.len > 1 && text.ptr[0] == '@') {
         *path = text;
         return true;
     }
-    if (!path_expand(loader->arena, &loader->around, loader->around.project, text, false, path, err))
-        return false;
-    *path = path_normal(loader->arena, SLICE("/"), *path);
-    return true;
+    return file_absolute(loader, text, path, err);
 }
 
 static bool port_parse(struct slice text, int64_t *port)
@@ -139,7 +144,7 @@ static void names_remove(struct loader *loader, const struct key *key, const str
     struct error err;
     size_t kept = 0;
 
-    if (key->type == KEY_FILES && !file_absolute(loader, key, text, &wanted, &err)) {
+    if (key->type == KEY_FILES && !entry_absolute(loader, key, text, &wanted, &err)) {
         fail(loader, place, text, err.text);
         return;
     }
@@ -265,7 +270,7 @@ static bool add_file(struct loader *loader, const struct key *key, const struct 
 {
     struct slice path;
 
-    if (!file_absolute(loader, key, text, &path, &loader->reason))
+    if (!entry_absolute(loader, key, text, &path, &loader->reason))
         return fail(loader, place, text, loader->reason.text);
     const char *wrong = key->check ? key->check(path) : NULL;
     if (wrong)
@@ -277,9 +282,14 @@ static bool add_file(struct loader *loader, const struct key *key, const struct 
 static bool add_host(struct loader *loader, const struct key *key, const struct place *place, struct slice text)
 {
     struct host_rule rule = {.text = text};
+    /* In the srt personality srt's own check has spoken already. */
+    const char *wrong = key->check && !loader->srt ? key->check(text) : NULL;
 
+    if (wrong)
+        return fail(loader, place, text, wrong);
     if (!host_pattern_parse(text, &rule.pattern, &loader->reason)) {
-        if (!loader->srt || key->offset == offsetof(struct policy, network.denied))
+        if (!loader->srt || key->offset == offsetof(struct policy, network.denied) ||
+            key->offset == offsetof(struct policy, network.denied_resolved))
             return fail(loader, place, text, loader->reason.text);
         /* srt takes names that no host has or that can be read two ways. */
         loader_warning(loader, place, "%s; the entry allows nothing", loader->reason.text);

@@ -114,6 +114,8 @@ bool list_apply(struct loader *loader, const struct key *key, const struct place
 bool list_add_text(struct loader *loader, const struct key *key, const struct place *place, struct slice text);
 /* What stands behind the mark of "!entry". */
 bool removal_text(struct loader *loader, const struct place *place, const json_t *item, struct slice *text);
+/* A path without wildcards, with its variables, made absolute and normal. */
+bool file_absolute(struct loader *loader, struct slice text, struct slice *path, struct error *err);
 /* Fills in the pattern and the origin. */
 bool path_rule_add(struct loader *loader, const struct place *place, struct path_rule rule, bool literal);
 /* Judges the path of an object that is wrong elsewhere, so that both are said at
@@ -149,11 +151,13 @@ void ignore_violations_apply(struct loader *loader, const struct key *key, const
                              const json_t *value);
 void enable_proxy_apply(struct loader *loader, const struct key *key, const struct place *place, const json_t *value);
 void watch_apply(struct loader *loader, const struct key *key, const struct place *place, const json_t *value);
+void mitm_proxy_apply(struct loader *loader, const struct key *key, const struct place *place, const json_t *value);
 void tls_apply(struct loader *loader, const struct key *key, const struct place *place, const json_t *value);
 const char *protected_name_check(struct slice text);
 const char *device_check(struct slice text);
 const char *system_call_check(struct slice text);
 const char *address_range_check(struct slice text);
+const char *proxy_url_check(struct slice text);
 
 /* options.c: what the command line adds. */
 void options_apply(struct loader *loader, const struct policy_request *request);

@@ -38,7 +38,11 @@ enum network_mode policy_network_mode(const struct policy *policy)
 {
     if (policy->network.mode != NETWORK_UNSET)
         return policy->network.mode;
-    if (policy->network.allowed.count || policy->network.host_ports.count || policy->network.publish_ports.count)
+    if (policy->network.allowed.count || policy->network.host_ports.count || policy->network.publish_ports.count ||
+        policy->around.network_is_controlled)
+        return NETWORK_FILTERED;
+    /* srt's proxies are there to say no, too; without namespaces they cannot be. */
+    if (policy->around.personality == PERSONALITY_SRT && policy->around.backend == BACKEND_NAMESPACES)
         return NETWORK_FILTERED;
     return NETWORK_NONE;
 }

@@ -153,8 +153,10 @@ struct surroundings {
     char *const *command;     /* argv, NULL at the end; NULL when there is none */
     bool is_root;
     enum backend backend;
-    bool shares_proc;  /* with namespaces: a fresh /proc is refused here, so the host's is shown */
-    unsigned accepted; /* bits of host/degraded.h: weaker modes the user accepts */
+    bool shares_proc;           /* with namespaces: a fresh /proc is refused here, so the host's is shown */
+    unsigned accepted;          /* bits of host/degraded.h: weaker modes the user accepts */
+    const char *proxy_token;    /* what this run's proxies ask for; NULL: not known yet */
+    bool network_is_controlled; /* by --control-fd: hosts may be added while it runs */
 };
 
 struct policy {
@@ -255,7 +257,7 @@ void policy_add_host(struct policy *policy, struct host_rules *list, struct host
 void policy_add_unbuilt(struct policy *policy, struct origin origin, const char *feature);
 
 /* Unset with nothing allowed is none; unset with any allowed domain or host
- * port or published port is filtered. */
+ * port or published port, or with hosts that may be added later, is filtered. */
 enum network_mode policy_network_mode(const struct policy *policy);
 
 #endif

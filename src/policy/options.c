@@ -85,6 +85,22 @@ static void apply_limit(struct loader *loader, const struct key *key, const stru
         *(struct origin *)(void *)((char *)loader->policy + key->origin_offset) = loader_origin(loader, place);
 }
 
+static bool opens_network(enum option_kind kind)
+{
+    return kind == OPTION_ALLOW_DOMAIN || kind == OPTION_HOST_PORT || kind == OPTION_PUBLISH;
+}
+
+/* Who names a host for this run wants it reached, whatever the preset says. */
+static void open_network(struct loader *loader, const struct place *place)
+{
+    struct policy *policy = loader->policy;
+
+    if (policy->network.mode != NETWORK_NONE)
+        return;
+    policy->network.mode = NETWORK_FILTERED;
+    policy->network.mode_origin = loader_origin(loader, place);
+}
+
 static void apply_option(struct loader *loader, const struct policy_option *option)
 {
     size_t i = 0;
@@ -109,8 +125,12 @@ static void apply_option(struct loader *loader, const struct policy_option *opti
         apply_limit(loader, key, &place, option->kind, text);
         break;
     default:
-        if (list_add_text(loader, key, &place, text) && key->unbuilt)
+        if (!list_add_text(loader, key, &place, text))
+            break;
+        if (key->unbuilt)
             unbuilt_note(loader, key, &place, true);
+        if (opens_network(option->kind))
+            open_network(loader, &place);
         break;
     }
 }

@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "policy/protect.h"
+#include "policy/proxy_url.h"
 
 /* ---- what single strings may say ---- */
 
@@ -156,6 +157,23 @@ void enable_proxy_apply(struct loader *loader, const struct key *key, const stru
         loader_warning(loader, place,
                        "enableProxy has no effect: filtering needs no switch, and the domains that "
                        "are listed are filtered all the same");
+}
+
+const char *proxy_url_check(struct slice text)
+{
+    struct proxy_url url;
+
+    return proxy_url_parse(text, &url);
+}
+
+void mitm_proxy_apply(struct loader *loader, const struct key *key, const struct place *place, const json_t *value)
+{
+    struct place here = {.parent = place, .name = "socketPath"};
+    struct slice text = json_slice(json_object_get(value, "socketPath"));
+
+    (void)key;
+    if (!file_absolute(loader, text, &loader->policy->network.mitm_proxy.socket_path, &loader->reason))
+        loader_problem(loader, &here, "%s", loader->reason.text);
 }
 
 void tls_apply(struct loader *loader, const struct key *key, const struct place *place, const json_t *value)

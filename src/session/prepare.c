@@ -10,7 +10,10 @@
 #include "policy/find.h"
 #include "policy/resolve.h"
 
+#include <errno.h>
 #include <limits.h>
+#include <stdio.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -102,6 +105,7 @@ bool session_read(struct arena *arena, const struct session_request *request, st
     session->around.backend = request->backend;
     session->around.shares_proc = request->shares_proc;
     session->around.accepted = request->accepted;
+    session->around.network_is_controlled = request->control_fd > 0;
     if (!choose_sources(arena, request, session, err))
         return false;
 
@@ -121,12 +125,28 @@ bool session_resolve(struct session *session, const struct tree *tree)
     return session->problems.errors == 0;
 }
 
+/* What the proxies of a filtered run ask for. */
+static bool make_token(struct session *session, struct error *err)
+{
+    unsigned char bytes[16];
+    char *token = arena_alloc(session->arena, 2 * sizeof bytes + 1);
+
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return error_set_errno(err, errno, "cannot get random numbers for a token");
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(token + 2 * i, 3, "%02x", bytes[i]);
+    session->policy.around.proxy_token = token;
+    return true;
+}
+
 bool session_plan(struct session *session, struct error *err)
 {
     struct arena *arena = session->arena;
     struct standing standing;
     struct slice working_directory = choose_working_directory(arena, &session->around, &standing);
 
+    if (policy_network_mode(&session->policy) == NETWORK_FILTERED && !make_token(session, err))
+        return false;
     facts_gather(&session->facts);
     if (session->policy.limits.memory || session->policy.limits.processes)
         facts_gather_limits(arena, &session->facts);

@@ -19,6 +19,7 @@ struct session_request {
     enum backend backend;
     bool shares_proc;  /* a fresh /proc is refused here */
     unsigned accepted; /* by --allow-degraded: bits of host/degraded.h */
+    int control_fd;    /* --control-fd; 0: none */
 };
 
 struct session {

@@ -1,0 +1,34 @@
+/* Who works for a run beside it. This room starts nobody by itself and knows nothing
+ * of what they do: session says, and is called at the right moments. */
+#ifndef CLOCHE_JAIL_COMPANY_H
+#define CLOCHE_JAIL_COMPANY_H
+
+#include "base/error.h"
+
+/* A descriptor that the supervisor watches while it waits for the run to end. */
+struct jail_watch {
+    int fd; /* -1: none, or not any more */
+    /* Called when there is something to be read. Must not wait. */
+    void (*ready)(void *argument, struct jail_watch *watch);
+};
+
+enum { JAIL_WATCHES_MAX = 4 };
+
+/* The filtered network. */
+struct jail_network {
+    void *argument;
+
+    /* In the supervisor. */
+    bool (*start)(void *argument, struct error *err); /* once pid 1 exists */
+    struct jail_watch watches[JAIL_WATCHES_MAX];
+
+    /* Pid 1's end of a pair, which the supervisor sends to it and closes. */
+    int inside;
+
+    /* In pid 1, with its capabilities over its network namespace; `socket` is that
+     * end. `argument` must be in memory that is shared with it (jail_begin). */
+    bool (*set_up_inside)(void *argument, int socket, struct error *err);
+    bool (*serve_inside)(void *argument, int socket); /* when it can be read; false: nobody is there any more */
+};
+
+#endif

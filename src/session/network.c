@@ -1,0 +1,276 @@
+/* Before the run: the token, the parent proxies, the published ports. Once pid 1
+ * exists: the network process. While it runs: its questions are answered by
+ * decide() on the policy in force. Should it end before the run does, the network
+ * is gone, and nothing that was refused comes through: the sockets inside that it
+ * served are closed with it, and what connects to them is refused. */
+#include "session/network.h"
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "policy/proxy_url.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+_Static_assert((int)PLAN_HTTP_PORT == (int)NET_HTTP_PORT && (int)PLAN_SOCKS_PORT == (int)NET_SOCKS_PORT,
+               "the variables lead to the listeners");
+_Static_assert((int)PROXY_AUTHORIZATION_MAX <= (int)NET_AUTHORIZATION_MAX, "what was parsed fits");
+_Static_assert(2 * (int)PLAN_PUBLISH_MAX <= (int)NET_PUBLISHED_MAX, "a listener for each family");
+
+enum { WATCH_LINK, WATCH_CONTROL };
+
+/* ---- the parent proxy ---- */
+
+static struct slice environment_value(const struct session *session, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (char *const *variable = session->around.environment; variable && *variable; variable++) {
+        if (strncmp(*variable, name, length) == 0 && (*variable)[length] == '=')
+            return slice_of(*variable + length + 1);
+    }
+    return (struct slice){0};
+}
+
+static struct slice first_given(const struct session *session, const char *name, const char *or_name)
+{
+    struct slice value = environment_value(session, name);
+
+    return value.len ? value : environment_value(session, or_name);
+}
+
+/* The user's own proxy variables, where the policy names no parent proxy. */
+static void inherit_parents(struct session *session)
+{
+    struct policy *policy = &session->policy;
+
+    if (policy->network.parent_proxy.http.len || policy->network.parent_proxy.https.len)
+        return;
+    policy->network.parent_proxy.http = first_given(session, "http_proxy", "HTTP_PROXY");
+    policy->network.parent_proxy.https = first_given(session, "https_proxy", "HTTPS_PROXY");
+    if (!policy->network.parent_proxy.no_proxy.len)
+        policy->network.parent_proxy.no_proxy = first_given(session, "no_proxy", "NO_PROXY");
+}
+
+static bool set_parent(struct slice text, const char *what, struct net_parent *parent, struct error *err)
+{
+    struct proxy_url url;
+
+    if (text.len == 0)
+        return true;
+    const char *wrong = proxy_url_parse(text, &url);
+    if (wrong)
+        return error_set(err,
+                         "the parent proxy for %s (network.parentProxy, or the variables HTTP_PROXY and "
+                         "HTTPS_PROXY that cloche was started with) cannot be used: %s",
+                         what, wrong);
+    parent->host = url.host;
+    parent->port = url.port;
+    memcpy(parent->authorization, url.authorization, sizeof url.authorization);
+    return true;
+}
+
+/* ---- published ports ---- */
+
+static int listen_on_loopback(uint16_t port, bool v6)
+{
+    enum { BACKLOG = 128 };
+    const int on = 1;
+    struct sockaddr_in v4_address = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in6 v6_address = {
+        .sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    const struct sockaddr *address = v6 ? (struct sockaddr *)&v6_address : (struct sockaddr *)&v4_address;
+    FD_CLEANUP int fd = socket(v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
+        bind(fd, address, v6 ? sizeof v6_address : sizeof v4_address) < 0 || listen(fd, BACKLOG) < 0)
+        return -1;
+    return fd_take(&fd);
+}
+
+static void add_published(struct net_config *config, int listener, uint16_t port)
+{
+    config->published[config->published_count++] = (struct net_published){.listener = listener, .port = port};
+}
+
+static bool publish(const struct plan *plan, struct net_config *config, struct error *err)
+{
+    for (size_t i = 0; i < plan->publish_port_count; i++) {
+        uint16_t port = plan->publish_ports[i];
+        int listener = listen_on_loopback(port, false);
+        if (listener < 0)
+            return error_set_errno(err, errno, "cannot publish port %u on this host's loopback (network.publishPorts)",
+                                   (unsigned)port);
+        add_published(config, listener, port);
+        /* "localhost" is this one for some; a host without IPv6 has none. */
+        listener = listen_on_loopback(port, true);
+        if (listener >= 0)
+            add_published(config, listener, port);
+        else if (errno == EADDRINUSE)
+            return error_set_errno(err, errno, "cannot publish port %u on ::1 (network.publishPorts)", (unsigned)port);
+    }
+    return true;
+}
+
+static void close_published(struct net_config *config)
+{
+    for (size_t i = 0; i < config->published_count; i++)
+        fd_close(&config->published[i].listener);
+    config->published_count = 0;
+}
+
+/* ---- called by the jail ---- */
+
+static struct net_inside inside_of(const struct network *network, int socket)
+{
+    struct net_inside inside = network->inside;
+
+    inside.socket = socket;
+    return inside;
+}
+
+static bool set_up_inside(void *argument, int socket, struct error *err)
+{
+    const struct net_inside inside = inside_of(argument, socket);
+
+    return net_inside_set_up(&inside, err);
+}
+
+static bool serve_inside(void *argument, int socket)
+{
+    const struct net_inside inside = inside_of(argument, socket);
+
+    return net_inside_serve(&inside);
+}
+
+static bool start(void *argument, struct error *err)
+{
+    struct network *network = argument;
+
+    bool started = net_start(&network->config, network->served, &network->process, err);
+    fd_close(&network->served);
+    fd_close(&network->inside.socket);
+    close_published(&network->config);
+    network->started = started;
+    network->hooks.watches[WATCH_LINK].fd = started ? network->process.link : -1;
+    return started;
+}
+
+static void answer(void *argument, struct jail_watch *watch)
+{
+    struct network *network = argument;
+
+    if (net_judge_serve(&network->judge, watch->fd))
+        return;
+    watch->fd = -1;
+    log_error("the network process has ended, and the command has no network any more");
+}
+
+static void control(void *argument, struct jail_watch *watch)
+{
+    struct network *network = argument;
+
+    reload_read(&network->reload);
+    watch->fd = network->reload.fd;
+    network->judge.policy = network->reload.policy;
+    network->judge.guard.denied = &network->judge.policy->network.denied;
+    network->judge.guard.denied_resolved = &network->judge.policy->network.denied_resolved;
+}
+
+static void tell(void *argument, const struct net_event *event)
+{
+    struct network *network = argument;
+    struct arena arena ARENA_CLEANUP = {0};
+
+    refused_hosts_note(&network->refused, &arena, event);
+}
+
+/* ---- the whole ---- */
+
+static bool configure(struct network *network, struct error *err)
+{
+    struct session *session = network->session;
+    const struct policy *policy = &session->policy;
+    struct net_config *config = &network->config;
+
+    inherit_parents(session);
+    memcpy(config->token, policy->around.proxy_token, sizeof config->token);
+    config->require_host_match = policy->network.require_host_match;
+    config->refuse_opaque_tunnels = policy->network.refuse_opaque_tunnels;
+    config->external_http = (uint16_t)policy->network.http_proxy_port;
+    config->external_socks = (uint16_t)policy->network.socks_proxy_port;
+    return set_parent(policy->network.parent_proxy.http, "plain HTTP", &config->parent_http, err) &&
+           set_parent(policy->network.parent_proxy.https, "tunnels", &config->parent_https, err) &&
+           publish(&session->plan, config, err);
+}
+
+static bool judge_open(struct network *network, struct error *err)
+{
+    struct net_judge *judge = &network->judge;
+    const struct policy *policy = &network->session->policy;
+
+    *judge = (struct net_judge){.policy = policy,
+                                .parent_http = network->config.parent_http,
+                                .parent_https = network->config.parent_https,
+                                .tell = tell,
+                                .argument = network};
+    if (!guard_open(network->session->arena, &judge->guard, err))
+        return false;
+    judge->guard.denied = &policy->network.denied;
+    judge->guard.denied_resolved = &policy->network.denied_resolved;
+    return true;
+}
+
+bool network_open(struct session *session, int control_fd, struct network *network, struct error *err)
+{
+    const struct plan *plan = &session->plan;
+    int ends[2];
+
+    *network = (struct network){.session = session, .served = -1, .inside = {.socket = -1}, .reload = {.fd = -1}};
+    network->hooks = (struct jail_network){.argument = network,
+                                           .start = start,
+                                           .set_up_inside = set_up_inside,
+                                           .serve_inside = serve_inside,
+                                           .inside = -1};
+    for (size_t i = 0; i < JAIL_WATCHES_MAX; i++)
+        network->hooks.watches[i].fd = -1;
+    network->hooks.watches[WATCH_LINK].ready = answer;
+    network->hooks.watches[WATCH_CONTROL].ready = control;
+    if (!reload_open(session, control_fd, &network->reload, err) || !configure(network, err) ||
+        !judge_open(network, err))
+        return false;
+    network->hooks.watches[WATCH_CONTROL].fd = network->reload.fd;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        return error_set_errno(err, errno, "cannot make a socket for the network process");
+    network->served = ends[0];
+    network->hooks.inside = ends[1];
+    network->inside = (struct net_inside){.socket = ends[1],
+                                          .host_ports = plan->host_ports,
+                                          .host_port_count = plan->host_port_count,
+                                          .outlets = plan->publish_port_count > 0};
+    return true;
+}
+
+void network_close(struct network *network)
+{
+    if (network->started) {
+        /* What it has still to tell. */
+        net_judge_serve(&network->judge, network->process.link);
+        fd_close(&network->process.link);
+        kill(network->process.pid, SIGKILL);
+        while (waitpid(network->process.pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    }
+    fd_close(&network->served);
+    fd_close(&network->inside.socket);
+    close_published(&network->config);
+    reload_close(&network->reload);
+    refused_hosts_say(&network->refused);
+}

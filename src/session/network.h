@@ -1,0 +1,35 @@
+/* The filtered network of one run: ties the network process, the sandbox's end
+ * of it, and the policy that decides together. */
+#ifndef CLOCHE_SESSION_NETWORK_H
+#define CLOCHE_SESSION_NETWORK_H
+
+#include "jail/company.h"
+#include "net/inside.h"
+#include "net/judge.h"
+#include "net/net.h"
+#include "session/prepare.h"
+#include "session/refused_hosts.h"
+#include "session/reload.h"
+
+struct network {
+    struct session *session;
+    struct net_config config;
+    struct net_inside inside;
+    struct net_process process;
+    struct net_judge judge;
+    struct reload reload;
+    struct refused_hosts refused;
+    int served; /* the network process's end of what leads inside */
+    bool started;
+    struct jail_network hooks;
+};
+
+/* What can be refused before anything is started: ports that are taken, a parent
+ * proxy that cannot be understood. `control` is the descriptor of --control-fd; 0:
+ * none. network_close must follow in any case. */
+bool network_open(struct session *session, int control, struct network *network, struct error *err);
+
+/* Ends the network process, and says what was refused. */
+void network_close(struct network *network);
+
+#endif
