@@ -14,6 +14,7 @@ import tempfile
 import pytest
 
 from judging import as_person
+from remote_world import new_world
 
 TOP = pathlib.Path(__file__).resolve().parents[1]
 ORDINARY_UID = 60321
@@ -123,3 +124,11 @@ def person(request, binaries):
     os.chown(base, uid, uid)
     yield Person(uid, base, binaries)
     shutil.rmtree(base)
+
+
+@pytest.fixture(scope="module")
+def world():
+    if os.geteuid() != 0:
+        pytest.skip("only root can make the network namespaces of this test")
+    with new_world() as made:
+        yield made

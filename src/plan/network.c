@@ -3,6 +3,7 @@
 #include "plan/internal.h"
 
 #include "base/text.h"
+#include "policy/proxy_url.h"
 
 enum { DNS_PORT = 53, LISTENER_PORT = 1 };
 
@@ -60,6 +61,17 @@ static struct origin origin_of(const struct policy *policy)
     return policy->network.mode_origin;
 }
 
+static void judge_parent(struct plan *plan, struct slice text)
+{
+    struct proxy_url url;
+    const char *wrong = text.len ? proxy_url_parse(text, &url) : NULL;
+
+    if (wrong)
+        plan_refuse(
+            plan, plan->policy->network.parent_proxy.origin, NULL,
+            arena_printf(plan->arena, "the parent proxy \"%s\" cannot be used: %s", escaped(plan->arena, text), wrong));
+}
+
 void plan_network(struct plan *plan)
 {
     const struct policy *policy = plan->policy;
@@ -75,6 +87,8 @@ void plan_network(struct plan *plan)
                     "does not give: use \"none\" or \"host\", or see cloche doctor for what keeps namespaces away");
         return;
     }
+    judge_parent(plan, policy->network.parent_proxy.http);
+    judge_parent(plan, policy->network.parent_proxy.https);
     judge_host_ports(plan, &policy->network.host_ports);
     plan->host_port_count = each_once(plan, &policy->network.host_ports, &plan->host_ports);
     plan->publish_port_count = each_once(plan, &policy->network.publish_ports, &plan->publish_ports);

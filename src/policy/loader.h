@@ -157,7 +157,6 @@ const char *protected_name_check(struct slice text);
 const char *device_check(struct slice text);
 const char *system_call_check(struct slice text);
 const char *address_range_check(struct slice text);
-const char *proxy_url_check(struct slice text);
 
 /* options.c: what the command line adds. */
 void options_apply(struct loader *loader, const struct policy_request *request);

@@ -199,6 +199,7 @@ struct policy {
             struct slice http; /* URLs; empty: none */
             struct slice https;
             struct slice no_proxy; /* names, .suffixes, addresses and CIDRs, separated by commas */
+            struct origin origin;
         } parent_proxy;
         struct {
             struct slice socket_path; /* empty: none */

@@ -50,6 +50,7 @@ const char *proxy_url_parse(struct slice text, struct proxy_url *url)
 {
     static const struct slice http = {"http://", 7};
     struct error ignored;
+    size_t end = 0;
     size_t at;
 
     *url = (struct proxy_url){0};
@@ -59,7 +60,9 @@ const char *proxy_url_parse(struct slice text, struct proxy_url *url)
         return "a proxy that is spoken to over TLS is not supported: one with http:// is expected";
     else if (slice_starts(text, SLICE("socks")))
         return "a SOCKS proxy cannot be a parent: an HTTP proxy is expected";
-    text.len = slice_find(text, '/');
+    while (end < text.len && !strchr("/?#\\", text.ptr[end]))
+        end++;
+    text.len = end;
     for (at = text.len; at > 0 && text.ptr[at - 1] != '@'; at--)
         ;
     if (at > 0 && !encode((struct slice){text.ptr, at - 1}, url->authorization))

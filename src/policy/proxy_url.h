@@ -12,7 +12,7 @@ struct proxy_url {
     char authorization[PROXY_AUTHORIZATION_MAX]; /* base64 of user:password, empty if there is none */
 };
 
-/* http://[user[:password]@]host[:port][/]; "http://" may be left out, as curl has
+/* http://[user[:password]@]host[:port][/...]; "http://" may be left out, as curl has
  * it. NULL, or what is wrong. */
 const char *proxy_url_parse(struct slice text, struct proxy_url *url);
 

@@ -6,7 +6,6 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "policy/protect.h"
-#include "policy/proxy_url.h"
 
 /* ---- what single strings may say ---- */
 
@@ -157,13 +156,6 @@ void enable_proxy_apply(struct loader *loader, const struct key *key, const stru
         loader_warning(loader, place,
                        "enableProxy has no effect: filtering needs no switch, and the domains that "
                        "are listed are filtered all the same");
-}
-
-const char *proxy_url_check(struct slice text)
-{
-    struct proxy_url url;
-
-    return proxy_url_parse(text, &url);
 }
 
 void mitm_proxy_apply(struct loader *loader, const struct key *key, const struct place *place, const json_t *value)

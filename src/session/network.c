@@ -27,37 +27,6 @@ enum { WATCH_LINK, WATCH_CONTROL };
 
 /* ---- the parent proxy ---- */
 
-static struct slice environment_value(const struct session *session, const char *name)
-{
-    size_t length = strlen(name);
-
-    for (char *const *variable = session->around.environment; variable && *variable; variable++) {
-        if (strncmp(*variable, name, length) == 0 && (*variable)[length] == '=')
-            return slice_of(*variable + length + 1);
-    }
-    return (struct slice){0};
-}
-
-static struct slice first_given(const struct session *session, const char *name, const char *or_name)
-{
-    struct slice value = environment_value(session, name);
-
-    return value.len ? value : environment_value(session, or_name);
-}
-
-/* The user's own proxy variables, where the policy names no parent proxy. */
-static void inherit_parents(struct session *session)
-{
-    struct policy *policy = &session->policy;
-
-    if (policy->network.parent_proxy.http.len || policy->network.parent_proxy.https.len)
-        return;
-    policy->network.parent_proxy.http = first_given(session, "http_proxy", "HTTP_PROXY");
-    policy->network.parent_proxy.https = first_given(session, "https_proxy", "HTTPS_PROXY");
-    if (!policy->network.parent_proxy.no_proxy.len)
-        policy->network.parent_proxy.no_proxy = first_given(session, "no_proxy", "NO_PROXY");
-}
-
 static bool set_parent(struct slice text, const char *what, struct net_parent *parent, struct error *err)
 {
     struct proxy_url url;
@@ -66,10 +35,7 @@ static bool set_parent(struct slice text, const char *what, struct net_parent *p
         return true;
     const char *wrong = proxy_url_parse(text, &url);
     if (wrong)
-        return error_set(err,
-                         "the parent proxy for %s (network.parentProxy, or the variables HTTP_PROXY and "
-                         "HTTPS_PROXY that cloche was started with) cannot be used: %s",
-                         what, wrong);
+        return error_set(err, "the parent proxy for %s cannot be used: %s", what, wrong);
     parent->host = url.host;
     parent->port = url.port;
     memcpy(parent->authorization, url.authorization, sizeof url.authorization);
@@ -200,7 +166,6 @@ static bool configure(struct network *network, struct error *err)
     const struct policy *policy = &session->policy;
     struct net_config *config = &network->config;
 
-    inherit_parents(session);
     memcpy(config->token, policy->around.proxy_token, sizeof config->token);
     config->require_host_match = policy->network.require_host_match;
     config->refuse_opaque_tunnels = policy->network.refuse_opaque_tunnels;

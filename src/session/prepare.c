@@ -125,6 +125,38 @@ bool session_resolve(struct session *session, const struct tree *tree)
     return session->problems.errors == 0;
 }
 
+static struct slice environment_value(const struct session *session, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (char *const *variable = session->around.environment; variable && *variable; variable++) {
+        if (strncmp(*variable, name, length) == 0 && (*variable)[length] == '=')
+            return slice_of(*variable + length + 1);
+    }
+    return (struct slice){0};
+}
+
+static struct slice first_given(const struct session *session, const char *name, const char *or_name)
+{
+    struct slice value = environment_value(session, name);
+
+    return value.len ? value : environment_value(session, or_name);
+}
+
+/* The user's own proxy variables, where the policy names no parent proxy. */
+static void inherit_parents(struct session *session)
+{
+    struct policy *policy = &session->policy;
+
+    if (policy->network.parent_proxy.http.len || policy->network.parent_proxy.https.len)
+        return;
+    policy->network.parent_proxy.origin = (struct origin){"environment", "HTTP_PROXY, HTTPS_PROXY"};
+    policy->network.parent_proxy.http = first_given(session, "http_proxy", "HTTP_PROXY");
+    policy->network.parent_proxy.https = first_given(session, "https_proxy", "HTTPS_PROXY");
+    if (!policy->network.parent_proxy.no_proxy.len)
+        policy->network.parent_proxy.no_proxy = first_given(session, "no_proxy", "NO_PROXY");
+}
+
 /* What the proxies of a filtered run ask for. */
 static bool make_token(struct session *session, struct error *err)
 {
@@ -145,8 +177,11 @@ bool session_plan(struct session *session, struct error *err)
     struct standing standing;
     struct slice working_directory = choose_working_directory(arena, &session->around, &standing);
 
-    if (policy_network_mode(&session->policy) == NETWORK_FILTERED && !make_token(session, err))
-        return false;
+    if (policy_network_mode(&session->policy) == NETWORK_FILTERED) {
+        inherit_parents(session);
+        if (!make_token(session, err))
+            return false;
+    }
     facts_gather(&session->facts);
     if (session->policy.limits.memory || session->policy.limits.processes)
         facts_gather_limits(arena, &session->facts);

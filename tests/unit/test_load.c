@@ -456,18 +456,9 @@ static void test_what_nothing_holds_yet_is_listed_by_name(void **state)
         const char *feature;
     } cases[] = {
         {"\"network\":{\"tlsTerminate\":{}}", "network.tlsTerminate", "TLS termination"},
-        {"\"network\":{\"mitmProxy\":{\"socketPath\":\"/s\",\"domains\":[\"x.com\"]}}", "network.mitmProxy", "proxy"},
-        {"\"network\":{\"parentProxy\":{\"http\":\"http://p:1\"}}", "network.parentProxy", "parent proxy"},
-        {"\"network\":{\"httpProxyPort\":3128}", "network.httpProxyPort", "HTTP proxy"},
-        {"\"network\":{\"socksProxyPort\":1080}", "network.socksProxyPort", "SOCKS proxy"},
         {"\"network\":{\"allowUnixSockets\":[\"/run/x\"]}", "network.allowUnixSockets", "host sockets"},
-        {"\"network\":{\"hostPorts\":[5432]}", "network.hostPorts", "ports of the host"},
-        {"\"network\":{\"publishPorts\":[3000]}", "network.publishPorts", "publishing ports"},
         {"\"network\":{\"unixDatagram\":true}", "network.unixDatagram", "datagram"},
-        {"\"network\":{\"refuseOpaqueTunnels\":true}", "network.refuseOpaqueTunnels", "opaque tunnels"},
-        {"\"network\":{\"requireHostMatch\":true}", "network.requireHostMatch", "hosts to match"},
         {"\"network\":{\"stripResponseHeaders\":[\"x\"]}", "network.stripResponseHeaders", "headers"},
-        {"\"network\":{\"deniedResolvedAddresses\":[\"10.0.0.0/8\"]}", "network.deniedResolvedAddresses", "addresses"},
         {"\"credentials\":{\"files\":[{\"path\":\"~/k\",\"mode\":\"mask\"}]}", "credentials.files[0]", "masking"},
         {"\"credentials\":{\"envVars\":[{\"name\":\"K\",\"mode\":\"mask\"}]}", "credentials.envVars[0]", "masking"},
         {"\"credentials\":{\"sigv4\":{\"streaming\":\"deny\"}}", "credentials.sigv4", "AWS"},
@@ -494,6 +485,33 @@ static void test_what_nothing_holds_yet_is_listed_by_name(void **state)
         assert_non_null(strstr(loaded->policy.unbuilt[0].feature, cases[i].feature));
         unload(loaded);
     }
+}
+
+static void test_what_the_network_is_told_is_kept(void **state)
+{
+    struct loaded *loaded = load_good(
+        "{\"network\": {\"hostPorts\": [5432], \"publishPorts\": [3000], \"httpProxyPort\": 8080, \"socksProxyPort\": "
+        "8081,"
+        "\"refuseOpaqueTunnels\": true, \"requireHostMatch\": true, \"deniedResolvedAddresses\": [\"10.0.0.0/8\"],"
+        "\"parentProxy\": {\"http\": \"http://p:1\", \"https\": \"http://q:2\", \"noProxy\": \"x.com\"},"
+        "\"mitmProxy\": {\"socketPath\": \"~/s\", \"domains\": [\"x.com\"]}}}");
+    const struct policy *policy = &loaded->policy;
+
+    (void)state;
+    assert_int_equal(policy->unbuilt_count, 0);
+    assert_int_equal(policy->network.host_ports.items[0].port, 5432);
+    assert_int_equal(policy->network.publish_ports.items[0].port, 3000);
+    assert_int_equal(policy->network.http_proxy_port, 8080);
+    assert_int_equal(policy->network.socks_proxy_port, 8081);
+    assert_true(policy->network.refuse_opaque_tunnels);
+    assert_true(policy->network.require_host_match);
+    assert_int_equal(policy->network.denied_resolved.items[0].pattern.prefix_length, 8);
+    assert_slice(policy->network.parent_proxy.http, "http://p:1");
+    assert_slice(policy->network.parent_proxy.https, "http://q:2");
+    assert_slice(policy->network.parent_proxy.no_proxy, "x.com");
+    assert_slice(policy->network.mitm_proxy.socket_path, "/home/u/s");
+    assert_slice(policy->network.mitm_proxy.domains.items[0].text, "x.com");
+    unload(loaded);
 }
 
 static void test_what_asks_for_nothing_is_not_listed_as_unbuilt(void **state)
@@ -632,7 +650,7 @@ static void test_srt_defaults_are_srts(void **state)
     assert_int_equal(policy->filesystem.read_mode, READ_ALL);
     assert_int_equal(policy->filesystem.tmp, TMP_HOST);
     assert_int_equal(policy->filesystem.caches, CACHES_NONE);
-    assert_int_equal(policy_network_mode(policy), NETWORK_NONE);
+    assert_int_equal(policy_network_mode(policy), NETWORK_FILTERED); /* its proxies say no */
     assert_slice(policy->environment.pass.items[0].text, "*");
     assert_int_equal(policy->environment.deny.count, 0);
     assert_null(find_rule(loaded, LIST_DENY_READ, "/home/u/.ssh"));
@@ -736,11 +754,12 @@ static void test_srt_refusals_are_in_srts_words(void **state)
  * and a socket without a name. */
 static bool is_refused_on_purpose(const struct problem *problem, bool srt)
 {
-    static const char *const native_only[] = {
-        "network.allowedDomains[",    "network.tlsTerminate.excludeDomains[", "network.deniedResolvedAddresses[",
-        "network.mitmProxy.domains[", "network.allowUnixSockets[0]",          "injectHosts["};
+    static const char *const native_only[] = {"network.allowedDomains[", "network.tlsTerminate.excludeDomains[",
+                                              "network.mitmProxy.domains[", "network.allowUnixSockets[0]",
+                                              "injectHosts["};
 
-    if (problem->warning || strstr(problem->path, "network.deniedDomains["))
+    if (problem->warning || strstr(problem->path, "network.deniedDomains[") ||
+        strstr(problem->path, "network.deniedResolvedAddresses["))
         return true;
     if (srt)
         return false;
@@ -817,6 +836,7 @@ int main(void)
         cmocka_unit_test(test_environment_names_and_values),
         cmocka_unit_test(test_sizes_and_limits),
         cmocka_unit_test(test_what_nothing_holds_yet_is_listed_by_name),
+        cmocka_unit_test(test_what_the_network_is_told_is_kept),
         cmocka_unit_test(test_what_asks_for_nothing_is_not_listed_as_unbuilt),
         cmocka_unit_test(test_denied_credentials_are_hidden_and_withheld),
         cmocka_unit_test(test_reasons_go_to_their_denied_domains),

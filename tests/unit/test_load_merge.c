@@ -93,12 +93,12 @@ static void test_lists_append_and_scalars_override(void **state)
 static void test_a_later_source_takes_an_unbuilt_feature_back(void **state)
 {
     struct loaded *asked = load_two("{\"violation\": {\"watch\": \"all\"}, \"filesystem\": {\"tmp\": \"session\"}, "
-                                    "\"network\": {\"hostPorts\": [1]}}",
+                                    "\"network\": {\"allowUnixSockets\": [\"/run/x\"]}}",
                                     "{}");
     struct loaded *back = load_two("{\"violation\": {\"watch\": \"all\"}, \"filesystem\": {\"tmp\": \"session\"}, "
-                                   "\"network\": {\"hostPorts\": [1]}}",
+                                   "\"network\": {\"allowUnixSockets\": [\"/run/x\"]}}",
                                    "{\"violation\": {\"watch\": \"off\"}, \"filesystem\": {\"tmp\": \"private\"}, "
-                                   "\"network\": {\"hostPorts\": [\"!1\"]}}");
+                                   "\"network\": {\"allowUnixSockets\": [\"!/run/x\"]}}");
 
     (void)state;
     assert_int_equal(asked->policy.unbuilt_count, 3);
@@ -111,7 +111,8 @@ static void test_a_later_source_takes_an_unbuilt_feature_back(void **state)
 
 static void test_an_empty_list_takes_no_unbuilt_feature_back(void **state)
 {
-    struct loaded *loaded = load_two("{\"network\": {\"hostPorts\": [1]}}", "{\"network\": {\"hostPorts\": []}}");
+    struct loaded *loaded =
+        load_two("{\"network\": {\"allowUnixSockets\": [\"/run/x\"]}}", "{\"network\": {\"allowUnixSockets\": []}}");
 
     (void)state;
     assert_int_equal(loaded->policy.unbuilt_count, 1);
@@ -474,7 +475,7 @@ static void test_options_come_last_and_are_their_own_origin(void **state)
     assert_int_equal(policy->limits.wall_seconds, 300);
     assert_int_equal(policy->limits.memory, 2ULL << 30);
     assert_int_equal(policy->limits.processes, 64);
-    assert_int_equal(policy->unbuilt_count, 3);
+    assert_int_equal(policy->unbuilt_count, 1);
     assert_string_equal(policy->limits.processes_origin.path, "--pids");
     unload(loaded);
 }
