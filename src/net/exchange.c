@@ -1,0 +1,96 @@
+/* Plain HTTP through the proxy. The request goes out as the parser understood it
+ * and only as long as it said it would be: nothing can be smuggled behind it
+ * (attack 87). The response is for the client to read, and is handed on as it
+ * is, but for "Connection: close". */
+#include "net/exchange.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+enum { STATUS_SWITCHING = 101 };
+
+bool exchange_begin(struct tunnel *tunnel, const struct http_request *request, struct slice bytes)
+{
+    struct exchange *exchange = calloc(1, sizeof *exchange + request->head_length);
+
+    if (!exchange)
+        return false;
+    exchange->head_length = request->head_length;
+    memcpy(exchange->head, bytes.ptr, request->head_length);
+    http_body_begin(request, &exchange->body);
+    exchange->body_done = request->body == HTTP_NO_BODY;
+    exchange->raw = request->upgrade;
+    tunnel->exchange = exchange;
+    return true;
+}
+
+bool exchange_connected(struct tunnel *tunnel)
+{
+    const struct exchange *exchange = tunnel->exchange;
+    bool for_proxy = tunnel->route != NET_DIRECT;
+    const char *authorization = tunnel->route == NET_PARENT ? tunnel->network->config->parent_http.authorization : "";
+    char *out = tunnel->network->scratch;
+    struct http_request request;
+
+    if (http_request_parse((struct slice){exchange->head, exchange->head_length}, &request) != HTTP_DONE)
+        return false;
+    size_t length = http_request_write(&request, for_proxy, authorization, out, SCRATCH_SIZE);
+    return length > 0 && relay_give(&tunnel->server, out, length);
+}
+
+bool exchange_take_body(struct tunnel *tunnel, struct slice *bytes)
+{
+    struct exchange *exchange = tunnel->exchange;
+    size_t taken = 0;
+
+    if (exchange->raw)
+        return true;
+    if (!exchange->body_done) {
+        enum http_result result = http_body_take(&exchange->body, *bytes, &taken);
+        if (result == HTTP_BAD)
+            return false;
+        exchange->body_done = result == HTTP_DONE;
+    }
+    bytes->len = taken;
+    return true;
+}
+
+static bool give_head(struct tunnel *tunnel, struct slice head)
+{
+    static const char closing[] = "Connection: close\r\n";
+    size_t line = slice_find(head, '\n') + 1;
+
+    return relay_give(&tunnel->client, head.ptr, line) && relay_give(&tunnel->client, closing, sizeof closing - 1) &&
+           relay_give(&tunnel->client, head.ptr + line, head.len - line);
+}
+
+enum http_result exchange_begin_response(struct tunnel *tunnel)
+{
+    struct exchange *exchange = tunnel->exchange;
+    struct side *server = &tunnel->server;
+    char *scratch = tunnel->network->scratch;
+    ssize_t length = recv(server->watch.fd, scratch, HTTP_HEAD_MAX, MSG_PEEK | MSG_DONTWAIT);
+    size_t head_length;
+    int status;
+
+    if (length < 0 && errno == EAGAIN) {
+        server->readable = false;
+        return HTTP_MORE;
+    }
+    if (length <= 0)
+        return HTTP_BAD;
+    enum http_result result = http_response_parse((struct slice){scratch, (size_t)length}, &status, &head_length);
+    if (result == HTTP_MORE) {
+        server->readable = server->ending;
+        return server->ending ? HTTP_BAD : HTTP_MORE;
+    }
+    if (result == HTTP_BAD || recv(server->watch.fd, scratch, head_length, MSG_DONTWAIT) != (ssize_t)head_length)
+        return HTTP_BAD;
+    struct slice head = {scratch, head_length};
+    bool interim = status / 100 == 1 && status != STATUS_SWITCHING;
+    exchange->response_begun = !interim;
+    if (interim || status == STATUS_SWITCHING)
+        return relay_give(&tunnel->client, head.ptr, head.len) ? HTTP_DONE : HTTP_BAD;
+    return give_head(tunnel, head) ? HTTP_DONE : HTTP_BAD;
+}

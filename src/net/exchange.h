@@ -1,0 +1,29 @@
+/* A request to the HTTP proxy with a whole URL, and its response: one per
+ * connection, so that the next request is judged anew. Private to this room. */
+#ifndef CLOCHE_NET_EXCHANGE_H
+#define CLOCHE_NET_EXCHANGE_H
+
+#include "net/tunnel.h"
+
+struct exchange {
+    struct http_body_reader body;
+    bool body_done; /* what else the client sends is not for this server */
+    bool raw;       /* an upgrade was asked for: everything is carried as it is */
+    bool response_begun;
+    size_t head_length;
+    char head[]; /* as the client sent it: how the server is to see it depends on the way there */
+};
+
+/* From a request whose head is the first of `bytes`. False: no memory. */
+bool exchange_begin(struct tunnel *tunnel, const struct http_request *request, struct slice bytes);
+
+/* The server is there. */
+bool exchange_connected(struct tunnel *tunnel);
+
+/* Cuts off what does not belong to the request. False: it breaks its own rules. */
+bool exchange_take_body(struct tunnel *tunnel, struct slice *bytes);
+
+/* Hands the response's head on, with the word that this connection ends with it. */
+enum http_result exchange_begin_response(struct tunnel *tunnel);
+
+#endif

@@ -1,0 +1,170 @@
+/* Classes of addresses that a name must not lead to. The list is srt's, so that
+ * one policy means the same in both; what an IPv6 address carries of IPv4 is
+ * judged as that too. */
+#include "net/guard.h"
+
+#include <errno.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+
+struct class
+{
+    bool v6;
+    uint8_t prefix[16];
+    unsigned length;
+    const char *what;
+};
+
+static const char loopback[] = "a loopback address";
+static const char unspecified[] = "an unspecified address";
+static const char link_local[] = "a link-local address";
+static const char multicast[] = "a multicast address";
+static const char broadcast[] = "a broadcast address";
+static const char metadata[] = "a cloud metadata address";
+
+/* The more special first: the first that matches names it. */
+static const struct class classes[] = {
+    {false, {127}, 8, loopback},
+    {false, {0}, 8, unspecified},
+    {false, {169, 254, 169, 254}, 32, metadata},
+    {false, {169, 254, 170, 2}, 32, metadata},
+    {false, {169, 254, 170, 23}, 32, metadata},
+    {false, {100, 100, 100, 200}, 32, metadata},
+    {false, {192, 0, 0, 192}, 32, metadata},
+    {false, {168, 63, 129, 16}, 32, metadata},
+    {false, {169, 254}, 16, link_local},
+    {false, {224}, 4, multicast},
+    {false, {255, 255, 255, 255}, 32, broadcast},
+    {true, {[15] = 1}, 128, loopback},
+    {true, {0}, 128, unspecified},
+    {true, {0xfd, 0x00, 0x0e, 0xc2, [14] = 0x02, [15] = 0x54}, 128, metadata},
+    {true, {0xfd, 0x00, 0x0e, 0xc2, [15] = 0x23}, 128, metadata},
+    {true, {0xfd, 0x20, 0x00, 0xce, [14] = 0x02, [15] = 0x54}, 128, metadata},
+    {true, {0xfe, 0x80}, 10, link_local},
+    {true, {0xfe, 0xc0}, 10, link_local},
+    {true, {0xff}, 8, multicast},
+};
+
+static bool has_prefix(const uint8_t *bytes, const uint8_t *prefix, unsigned length)
+{
+    unsigned whole = length / 8;
+    unsigned mask = 0xff00U >> length % 8 & 0xff;
+
+    if (memcmp(bytes, prefix, whole) != 0)
+        return false;
+    return length % 8 == 0 || (bytes[whole] & mask) == (prefix[whole] & mask);
+}
+
+static bool take_v4(const uint8_t *bytes, bool inverted, struct address *inner)
+{
+    *inner = (struct address){.v6 = false};
+    for (int i = 0; i < 4; i++)
+        inner->bytes[i] = inverted ? (uint8_t)~bytes[i] : bytes[i];
+    return true;
+}
+
+bool guard_embedded(const struct address *address, struct address *inner)
+{
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    static const uint8_t translated[12] = {[8] = 0xff, [9] = 0xff};
+    static const uint8_t compatible[12] = {0};
+    static const uint8_t nat64[12] = {0x00, 0x64, 0xff, 0x9b};
+    static const uint8_t nat64_local[6] = {0x00, 0x64, 0xff, 0x9b, 0x00, 0x01};
+    static const uint8_t six_to_four[2] = {0x20, 0x02};
+    static const uint8_t teredo[4] = {0x20, 0x01};
+    const uint8_t *bytes = address->bytes;
+
+    if (!address->v6)
+        return false;
+    if (memcmp(bytes, mapped, 12) == 0 || memcmp(bytes, translated, 12) == 0 || memcmp(bytes, nat64, 12) == 0 ||
+        memcmp(bytes, nat64_local, 6) == 0)
+        return take_v4(bytes + 12, false, inner);
+    if (memcmp(bytes, compatible, 12) == 0 && (bytes[12] | bytes[13] | bytes[14]) != 0)
+        return take_v4(bytes + 12, false, inner);
+    if (memcmp(bytes, six_to_four, 2) == 0)
+        return take_v4(bytes + 2, false, inner);
+    if (memcmp(bytes, teredo, 4) == 0)
+        return take_v4(bytes + 12, true, inner);
+    /* ISATAP: an interface identifier of 0000:5efe or 0200:5efe. */
+    if ((bytes[8] & 0xfd) == 0 && bytes[9] == 0 && bytes[10] == 0x5e && bytes[11] == 0xfe)
+        return take_v4(bytes + 12, false, inner);
+    return false;
+}
+
+static bool matches_any(const struct host_rules *rules, const struct address *address)
+{
+    struct host host = {.is_address = true, .address = *address};
+
+    for (size_t i = 0; rules && i < rules->count; i++) {
+        const struct host_pattern *pattern = &rules->items[i].pattern;
+        if ((pattern->kind == HOST_PATTERN_ADDRESS || pattern->kind == HOST_PATTERN_NETWORK) && pattern->port == 0 &&
+            host_pattern_matches(pattern, &host, 0))
+            return true;
+    }
+    return false;
+}
+
+static const char *refuses_one(const struct guard *guard, const struct address *address)
+{
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+        if (classes[i].v6 == address->v6 && has_prefix(address->bytes, classes[i].prefix, classes[i].length))
+            return classes[i].what;
+    }
+    for (size_t i = 0; i < guard->own_count; i++) {
+        if (guard->own[i].v6 == address->v6 && memcmp(guard->own[i].bytes, address->bytes, address->v6 ? 16U : 4U) == 0)
+            return "an address of this machine";
+    }
+    if (matches_any(guard->denied, address))
+        return "an address that deniedDomains names";
+    if (matches_any(guard->denied_resolved, address))
+        return "an address that deniedResolvedAddresses names";
+    return NULL;
+}
+
+const char *guard_refuses(const struct guard *guard, const struct address *address)
+{
+    struct address inner;
+    const char *what = refuses_one(guard, address);
+
+    if (!what && guard_embedded(address, &inner))
+        what = refuses_one(guard, &inner);
+    return what;
+}
+
+static bool address_of(const struct sockaddr *from, struct address *address)
+{
+    if (!from)
+        return false;
+    if (from->sa_family == AF_INET) {
+        *address = (struct address){.v6 = false};
+        memcpy(address->bytes, &((const struct sockaddr_in *)from)->sin_addr, 4);
+        return true;
+    }
+    if (from->sa_family == AF_INET6) {
+        *address = (struct address){.v6 = true};
+        memcpy(address->bytes, &((const struct sockaddr_in6 *)from)->sin6_addr, 16);
+        return true;
+    }
+    return false;
+}
+
+bool guard_open(struct arena *arena, struct guard *guard, struct error *err)
+{
+    struct ifaddrs *all;
+    size_t capacity = 0;
+
+    guard->own = NULL;
+    guard->own_count = 0;
+    if (getifaddrs(&all) < 0)
+        return error_set_errno(err, errno, "cannot list this machine's own addresses");
+    for (const struct ifaddrs *one = all; one; one = one->ifa_next) {
+        struct address address;
+        if (!address_of(one->ifa_addr, &address))
+            continue;
+        guard->own =
+            arena_grow(arena, guard->own, guard->own_count, guard->own_count + 1, &capacity, sizeof *guard->own);
+        guard->own[guard->own_count++] = address;
+    }
+    freeifaddrs(all);
+    return true;
+}

@@ -1,0 +1,238 @@
+/* S answers N. What comes from N is a record of fixed size whose name is parsed
+ * again, so that a broken N can ask for nothing that has two readings. N has
+ * never more questions open than verdicts fit into the socket: one that does
+ * not fit means that N does not keep to that, and is its end. */
+#include "net/judge.h"
+
+#include "net/route.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { QUESTIONS_AT_ONCE = 64 };
+
+/* One question being judged. */
+struct judgement {
+    struct net_judge *judge;
+    const struct net_question *question;
+    struct host host;
+    struct net_verdict verdict;
+    int fd; /* to go with the verdict */
+};
+
+static void set_reason(struct net_verdict *verdict, struct slice reason)
+{
+    size_t length = reason.len < NET_REASON_MAX ? reason.len : NET_REASON_MAX;
+
+    memcpy(verdict->reason, reason.ptr, length);
+    verdict->reason_length = (uint8_t)length;
+}
+
+static void tell(const struct judgement *judgement, enum net_refusal refusal, const struct decision *decision,
+                 struct slice reason)
+{
+    const struct net_question *question = judgement->question;
+    struct net_event event = {
+        .protocol = (enum net_protocol)question->protocol,
+        .refusal = refusal,
+        .name = {judgement->host.name, judgement->host.name_length},
+        .port = question->port,
+        .client_port = question->client_port,
+        .client_v6 = question->client_v6 != 0,
+        .decision = decision,
+        .reason = reason,
+        .sent = question->sent,
+        .received = question->received,
+        .milliseconds = question->milliseconds,
+    };
+
+    if (judgement->judge->tell)
+        judgement->judge->tell(judgement->judge->argument, &event);
+}
+
+static void refuse(struct judgement *judgement, enum net_refusal refusal, const struct decision *decision,
+                   struct slice reason)
+{
+    judgement->verdict.refusal = refusal;
+    judgement->verdict.usable = 0;
+    set_reason(&judgement->verdict, reason);
+    tell(judgement, refusal, decision, reason);
+}
+
+static struct slice why_not(const struct decision *decision)
+{
+    if (decision->reason.len)
+        return decision->reason;
+    return decision->rule_text.len ? SLICE("host is on the deny list") : SLICE("host is not on the allow list");
+}
+
+/* Was the address itself allowed, and not everything? */
+static bool is_named(const struct host *host, const struct decision *decision)
+{
+    return host->is_address && decision->rule_text.len > 0 && decision->rule_text.ptr[0] != '*';
+}
+
+static void judge_addresses(struct judgement *judgement, const struct decision *decision)
+{
+    const struct net_question *question = judgement->question;
+    const char *worst = NULL;
+
+    for (unsigned i = 0; i < question->address_count; i++) {
+        const char *what = guard_refuses(&judgement->judge->guard, &question->addresses[i]);
+        if (what)
+            worst = worst ? worst : what;
+        else
+            judgement->verdict.usable |= 1U << i;
+    }
+    if (judgement->verdict.usable || !worst)
+        return;
+    char reason[NET_REASON_MAX];
+    int length = snprintf(reason, sizeof reason, "resolved to %s", worst);
+    refuse(judgement, NET_BAD_ADDRESS, decision, (struct slice){reason, length > 0 ? (size_t)length : 0});
+}
+
+static void judge_literal(struct judgement *judgement, const struct decision *decision)
+{
+    const struct host *host = &judgement->host;
+    const char *what = is_named(host, decision) ? NULL : guard_refuses(&judgement->judge->guard, &host->address);
+
+    if (!what)
+        return;
+    char reason[NET_REASON_MAX];
+    int length = snprintf(reason, sizeof reason, "it is %s", what);
+    refuse(judgement, NET_BAD_ADDRESS, decision, (struct slice){reason, length > 0 ? (size_t)length : 0});
+}
+
+static void choose_route(struct judgement *judgement)
+{
+    const struct net_judge *judge = judgement->judge;
+    const struct net_question *question = judgement->question;
+
+    if (route_is_mitm(judge->policy, &judgement->host, question->port)) {
+        judgement->verdict.route = NET_MITM;
+        if (question->kind != NET_ASK_CONNECT)
+            return;
+        judgement->fd = route_mitm_connect(judge->policy);
+        if (judgement->fd < 0)
+            refuse(judgement, NET_UNREACHABLE, NULL, SLICE("the proxy at mitmProxy.socketPath does not answer"));
+        return;
+    }
+    bool plain = question->protocol == NET_HTTP;
+    const struct net_parent *parent = plain ? &judge->parent_http : &judge->parent_https;
+    if (parent->port && !route_skips_parent(judge->policy, &judgement->host, question->port))
+        judgement->verdict.route = NET_PARENT;
+}
+
+static void judge_connect(struct judgement *judgement)
+{
+    const struct net_question *question = judgement->question;
+    struct decision decision = decide_connect(judgement->judge->policy, &judgement->host, question->port);
+
+    if (!decision.allowed) {
+        refuse(judgement, NET_NOT_ALLOWED, &decision, why_not(&decision));
+        return;
+    }
+    if (judgement->host.is_address) {
+        judge_literal(judgement, &decision);
+        if (judgement->verdict.refusal)
+            return;
+    }
+    choose_route(judgement);
+    if (judgement->verdict.route != NET_DIRECT)
+        return;
+    if (judgement->host.is_address)
+        judgement->verdict.usable = 1;
+    else
+        judge_addresses(judgement, &decision);
+}
+
+static void judge_name(struct judgement *judgement, enum net_refusal refusal)
+{
+    const struct net_question *question = judgement->question;
+    struct decision decision = question->kind == NET_ASK_SNI
+                                   ? decide_connect(judgement->judge->policy, &judgement->host, question->port)
+                                   : decide_dns(judgement->judge->policy, &judgement->host);
+
+    if (!decision.allowed)
+        refuse(judgement, refusal, &decision, why_not(&decision));
+    else if (question->kind == NET_ASK_DNS)
+        choose_route(judgement);
+}
+
+/* False for what N does not say. */
+static bool judge_one(struct judgement *judgement)
+{
+    const struct net_question *question = judgement->question;
+    struct slice name = {question->name, question->name_length};
+
+    if (question->name_length > HOST_NAME_MAX_LENGTH || question->address_count > NET_ADDRESSES_MAX ||
+        question->protocol > NET_PUBLISHED || !host_parse(name, &judgement->host, NULL) ||
+        !slice_equal(name, (struct slice){judgement->host.name, judgement->host.name_length}))
+        return false;
+    switch (question->kind) {
+    case NET_ASK_CONNECT:
+    case NET_ASK_ADDRESSES:
+        judge_connect(judgement);
+        return true;
+    case NET_ASK_DNS:
+        judge_name(judgement, NET_NOT_ALLOWED);
+        return true;
+    case NET_ASK_SNI:
+        judge_name(judgement, NET_NAME_MISMATCH);
+        return true;
+    case NET_TELL_CLOSED:
+        tell(judgement, NET_NOT_REFUSED, NULL, SLICE(""));
+        return true;
+    case NET_TELL_REFUSED:
+        if (question->refusal == NET_NOT_REFUSED || question->refusal > NET_BUSY)
+            return false;
+        tell(judgement, (enum net_refusal)question->refusal, NULL, SLICE(""));
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool answer(int link, struct judgement *judgement)
+{
+    struct iovec vector = {&judgement->verdict, sizeof judgement->verdict};
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {0};
+    struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
+
+    if (judgement->fd >= 0) {
+        message.msg_control = control;
+        message.msg_controllen = sizeof control;
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(header), &judgement->fd, sizeof(int));
+    }
+    bool sent = sendmsg(link, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof judgement->verdict;
+    if (judgement->fd >= 0)
+        close(judgement->fd);
+    return sent;
+}
+
+bool net_judge_serve(struct net_judge *judge, int link)
+{
+    judge->guard.denied = &judge->policy->network.denied;
+    judge->guard.denied_resolved = &judge->policy->network.denied_resolved;
+    for (int i = 0; i < QUESTIONS_AT_ONCE; i++) {
+        struct net_question question;
+        ssize_t length = recv(link, &question, sizeof question, MSG_DONTWAIT | MSG_TRUNC);
+
+        if (length < 0 && (errno == EAGAIN || errno == EINTR))
+            return true;
+        if (length != (ssize_t)sizeof question)
+            return false;
+        struct judgement judgement = {.judge = judge, .question = &question, .verdict.id = question.id, .fd = -1};
+        if (!judge_one(&judgement))
+            return false;
+        if (question.kind != NET_TELL_CLOSED && question.kind != NET_TELL_REFUSED && !answer(link, &judgement))
+            return false;
+    }
+    return true;
+}
