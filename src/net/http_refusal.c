@@ -91,7 +91,10 @@ static void put_body(struct wire_writer *body, enum net_refusal refusal, const c
         wire_put_string(body, "this proxy does not tunnel CONNECTs it cannot inspect");
         break;
     case NET_UNREACHABLE:
-        wire_put_string(body, connect ? "" : "Bad Gateway");
+        if (connect)
+            break;
+        wire_put_string(body, reason.len ? "Bad Gateway: " : "Bad Gateway");
+        reason_put(body, reason, false, PHRASE_MAX);
         break;
     case NET_NO_TOKEN:
         break;
@@ -111,7 +114,7 @@ size_t http_refusal(enum net_refusal refusal, int status, bool connect, const ch
 
     status = status_of(refusal, status);
     put_body(&body, refusal, host, reason, connect);
-    if (!connect && body.len > 0)
+    if (!connect && body.len > 0 && (refusal != NET_UNREACHABLE || reason.len > 0))
         wire_put_string(&body, "\n");
 
     wire_put_string(&reply, "HTTP/1.1 ");
