@@ -13,7 +13,4 @@ int route_mitm_connect(const struct policy *policy);
  * machine itself is never reached through a proxy elsewhere. */
 bool route_skips_parent(const struct policy *policy, const struct host *host, uint16_t port);
 
-/* http://[user:password@]host[:port]. */
-bool route_parse_parent(struct slice url, struct net_parent *parent, struct error *err);
-
 #endif
