@@ -116,13 +116,13 @@ static void read_socks(struct tunnel *tunnel)
             wait_for_more(tunnel);
             return;
         }
-        if (!take(tunnel, taken) || (result != SOCKS_REQUEST && socks->reply_length &&
-                                     !side_say(&tunnel->client, socks->reply, socks->reply_length))) {
-            tunnel_reset(tunnel);
+        if (result == SOCKS_CLOSE) {
+            tunnel_last_words(tunnel, socks->reply, socks->reply_length);
             return;
         }
-        if (result == SOCKS_CLOSE) {
-            tunnel_close(tunnel);
+        if (!take(tunnel, taken) ||
+            (result == SOCKS_REPLY && !side_say(&tunnel->client, socks->reply, socks->reply_length))) {
+            tunnel_reset(tunnel);
             return;
         }
         if (result == SOCKS_REQUEST) {

@@ -163,9 +163,7 @@ void tunnel_reset(struct tunnel *tunnel)
     tunnel_close(tunnel);
 }
 
-/* The client is told, and then read dry for a while: closing a socket with bytes
- * unread would reset it, and our words with it. */
-static void last_words(struct tunnel *tunnel, const void *bytes, size_t length)
+void tunnel_last_words(struct tunnel *tunnel, const void *bytes, size_t length)
 {
     struct network *network = tunnel->network;
 
@@ -189,20 +187,20 @@ void tunnel_refuse(struct tunnel *tunnel, enum net_refusal refusal, int status, 
     switch (tunnel->protocol) {
     case NET_HTTP:
     case NET_HTTP_CONNECT:
-        last_words(tunnel, reply, http_refusal(refusal, status, connect, tunnel->host.name, reason, reply));
+        tunnel_last_words(tunnel, reply, http_refusal(refusal, status, connect, tunnel->host.name, reason, reply));
         return;
     case NET_SOCKS:
-        last_words(tunnel, message, socks_answer(refusal, message));
+        tunnel_last_words(tunnel, message, socks_answer(refusal, message));
         return;
     case NET_TRANSPARENT:
         if (refusal == NET_UNREACHABLE || refusal == NET_BUSY)
             break; /* as it would be without us */
         if (tunnel->port == PORT_SSH) {
-            last_words(tunnel, message, ssh_refusal(reason, message));
+            tunnel_last_words(tunnel, message, ssh_refusal(reason, message));
             return;
         }
         if (tunnel->port == PORT_HTTP) {
-            last_words(tunnel, reply, http_refusal(refusal, status, connect, tunnel->host.name, reason, reply));
+            tunnel_last_words(tunnel, reply, http_refusal(refusal, status, connect, tunnel->host.name, reason, reply));
             return;
         }
         break;

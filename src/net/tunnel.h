@@ -83,6 +83,9 @@ struct tunnel *tunnel_new(struct network *network, int client, enum net_protocol
 void tunnel_ask(struct tunnel *tunnel);       /* host and port are known */
 void tunnel_dial_host(struct tunnel *tunnel); /* the loopback of the host, or inside */
 void tunnel_refuse(struct tunnel *tunnel, enum net_refusal refusal, int status, struct slice reason);
+/* The client is told, and then read dry for a while: closing a socket with bytes
+ * unread would reset it, and our words with it. */
+void tunnel_last_words(struct tunnel *tunnel, const void *bytes, size_t length);
 void tunnel_reset(struct tunnel *tunnel); /* closes both sides, the client's hard */
 void tunnel_close(struct tunnel *tunnel);
 void tunnel_tell_refused(struct tunnel *tunnel, enum net_refusal refusal);
