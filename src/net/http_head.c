@@ -298,7 +298,8 @@ static enum http_result examine_beginning(struct slice input, struct http_reques
     if (input.len > 0 && !is_token_byte(input.ptr[0]))
         return bad(request, 400, "the request line does not begin with a method");
     for (size_t at = slice_find(rest, '\n'); at < rest.len; at = slice_find(rest, '\n')) {
-        if (rest.ptr + at == input.ptr || rest.ptr[at - 1] != '\r')
+        const char *line_feed = rest.ptr + at;
+        if (line_feed == input.ptr || line_feed[-1] != '\r')
             return bad(request, 400, "a line does not end in CR and LF");
         rest = slice_from(rest, at + 1);
     }
