@@ -28,8 +28,10 @@ bool exchange_begin(struct tunnel *tunnel, const struct http_request *request, s
 bool exchange_connected(struct tunnel *tunnel)
 {
     const struct exchange *exchange = tunnel->exchange;
-    bool for_proxy = tunnel->route != NET_DIRECT;
-    const char *authorization = tunnel->route == NET_PARENT ? tunnel->network->config->parent_http.authorization : "";
+    /* Not within a tunnel through one. */
+    bool for_proxy = tunnel->protocol == NET_HTTP && tunnel->route != NET_DIRECT;
+    const char *authorization =
+        for_proxy && tunnel->route == NET_PARENT ? tunnel->network->config->parent_http.authorization : "";
     char *out = tunnel->network->scratch;
     struct http_request request;
 

@@ -1,6 +1,9 @@
 /* Looks at a client's first bytes before any of them goes out. TLS must be for
  * the name the connection was let out for (attack 84), or, where it was for an
- * address, for a name that is allowed by itself. */
+ * address, for a name that is allowed by itself. Plain HTTP is read as the proxy
+ * would where the policy asks for that (requireHostMatch, refuseOpaqueTunnels):
+ * one request per connection, for that host. */
+#include "net/exchange.h"
 #include "net/hello.h"
 #include "net/tunnel.h"
 
@@ -66,33 +69,86 @@ static bool judge_name(struct tunnel *tunnel, const struct hello *hello)
     return false;
 }
 
+static void refuse_http(struct tunnel *tunnel, enum net_refusal refusal, int status, const char *why)
+{
+    char reply[HTTP_REPLY_MAX];
+
+    tunnel_tell_refused(tunnel, refusal);
+    tunnel_last_words(tunnel, reply, http_refusal(refusal, status, false, tunnel->host.name, slice_of(why), reply));
+}
+
+static bool judge_request(struct tunnel *tunnel, struct slice bytes)
+{
+    struct http_request request;
+
+    switch (http_request_parse(bytes, &request)) {
+    case HTTP_MORE:
+        tunnel->client.readable = false;
+        return false;
+    case HTTP_BAD:
+        refuse_http(tunnel, NET_BAD_REQUEST, request.status, request.why);
+        return false;
+    default:
+        break;
+    }
+    if (request.form == HTTP_AUTHORITY || request.host_differs || !is_same(&request.host, &tunnel->host)) {
+        refuse_http(tunnel, NET_NAME_MISMATCH, 0, "the request is for another host than the connection");
+        return false;
+    }
+    if (!exchange_begin(tunnel, &request, bytes) ||
+        recv(tunnel->client.watch.fd, tunnel->network->scratch, request.head_length, MSG_DONTWAIT) !=
+            (ssize_t)request.head_length ||
+        !exchange_connected(tunnel)) {
+        tunnel_reset(tunnel);
+        return false;
+    }
+    return open_gate(tunnel);
+}
+
+/* What is neither HTTP nor for a name that could be compared. */
+static bool judge_opaque(struct tunnel *tunnel)
+{
+    if (!tunnel->network->config->refuse_opaque_tunnels)
+        return open_gate(tunnel);
+    close_gate(tunnel, NET_OPAQUE);
+    return false;
+}
+
 bool gate_passes(struct tunnel *tunnel)
 {
+    const struct net_config *config = tunnel->network->config;
+    bool reads_http = config->require_host_match || config->refuse_opaque_tunnels;
     struct side *client = &tunnel->client;
     char *scratch = tunnel->network->scratch;
     struct hello hello;
 
     if (tunnel->gate == GATE_ASKED)
         return false;
-    ssize_t length = recv(client->watch.fd, scratch, HELLO_MAX, MSG_PEEK | MSG_DONTWAIT);
+    ssize_t length =
+        recv(client->watch.fd, scratch, reads_http ? HTTP_HEAD_MAX + 1 : HELLO_MAX, MSG_PEEK | MSG_DONTWAIT);
     if (length < 0 && errno == EAGAIN) {
         client->readable = false;
         return false;
     }
     if (length <= 0)
         return open_gate(tunnel); /* its end, or an error: for the relay to find */
-    switch (hello_examine((struct slice){scratch, (size_t)length}, &hello)) {
+    struct slice bytes = {scratch, (size_t)length};
+    switch (hello_examine(bytes, &hello)) {
     case HELLO_MORE:
         if (client->ending)
-            return open_gate(tunnel); /* nothing more comes, so it will never be TLS */
+            return judge_opaque(tunnel); /* nothing more comes, so it will never be TLS */
         client->readable = false;
         return false;
     case HELLO_TLS:
+        if (config->refuse_opaque_tunnels)
+            return judge_opaque(tunnel);
         return judge_name(tunnel, &hello);
+    case HELLO_HTTP:
+        return reads_http ? judge_request(tunnel, bytes) : open_gate(tunnel);
     case HELLO_BAD:
         close_gate(tunnel, NET_BAD_REQUEST);
         return false;
     default:
-        return open_gate(tunnel);
+        return judge_opaque(tunnel);
     }
 }
