@@ -126,14 +126,16 @@ static bool begin(const struct outset *outset, int control, struct beginning *be
     return false;
 }
 
-/* Its socket is put where the command's process cannot have anything of ours. */
-static bool take_network_socket(struct init *init, struct error *err)
+/* Puts the network's socket behind those that are kept; whatever is there is not
+ * needed any more. */
+static bool place_network_socket(struct init *init, struct error *err)
 {
     int place = init->control + 1 + (int)init->handed.count;
-    int received = descriptor_receive(init->control);
 
-    if (received < 0 || (received != place && (dup3(received, place, O_CLOEXEC) < 0 || close(received) < 0)))
-        return error_set_errno(err, errno, "cannot take over the network's socket");
+    if (!init->network || init->inside == place)
+        return true;
+    if (dup3(init->inside, place, O_CLOEXEC) < 0)
+        return error_set_errno(err, errno, "cannot keep the network's socket");
     init->inside = place;
     return true;
 }
@@ -286,8 +288,8 @@ static _Noreturn void run(struct init *init)
     int signals;
     int ended = 0;
 
-    if (!close_others(init->control, kept_descriptors(init), &error) || !watch_children(&signals, &error) ||
-        !sampler_open(target->plan, &sampler, &error) || sigpending(&early) < 0 ||
+    if (!place_network_socket(init, &error) || !close_others(init->control, kept_descriptors(init), &error) ||
+        !watch_children(&signals, &error) || !sampler_open(target->plan, &sampler, &error) || sigpending(&early) < 0 ||
         !target_start(target, &to.command, &error))
         tell(init, REPORT_REFUSED, 0, error.text);
     if (target->status == JAIL_STATUS_NOT_EXECUTABLE || target->status == JAIL_STATUS_NOT_FOUND)
@@ -329,8 +331,8 @@ _Noreturn void init_in_namespaces(const struct outset *outset, int control, cons
     own.control = control;
     if (!begun)
         tell(&own, kind, 0, error.text);
-    if (own.network && !take_network_socket(&own, &error))
-        tell(&own, REPORT_REFUSED, 0, error.text);
+    if (own.network)
+        own.inside = descriptor_receive(control);
     if (!set_up_namespaces(&own, &beginning.mounts, &error))
         tell(&own, why_not_mounted(outset), 0, error.text);
     run(&own);

@@ -61,11 +61,12 @@ static bool prepare(struct network *network, const struct net_config *config, in
     return confine_finally(err);
 }
 
-static _Noreturn void serve(const struct net_config *config, int link, int inside)
+static _Noreturn void serve(const struct net_config *config, int link, int inside, struct arena *shared)
 {
     struct network *network = calloc(1, sizeof *network);
     struct error err;
 
+    arena_free(shared);
     if (!network || !prepare(network, config, link, inside, &err) || !asks_open(network, link) ||
         !listen_inside(network, inside))
         _exit(EXIT_NOT_CONFINED);
@@ -79,16 +80,25 @@ static _Noreturn void serve(const struct net_config *config, int link, int insid
     _exit(0);
 }
 
-bool net_start(const struct net_config *config, int inside, struct net_process *process, struct error *err)
+bool net_start(const struct net_config *config, int inside, struct arena *shared, struct net_process *process,
+               struct error *err)
 {
+    /* What is in shared memory may change as soon as there are two of us. */
+    struct net_config *own = malloc(sizeof *own);
     int link[2];
 
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, link) < 0)
+    if (!own)
+        return error_set(err, "no memory for the network process");
+    *own = *config;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, link) < 0) {
+        free(own);
         return error_set_errno(err, errno, "cannot make a socket for the network process");
+    }
     process->pid = fork();
     if (process->pid == 0)
-        serve(config, link[1], inside);
+        serve(own, link[1], inside, shared);
     int errnum = errno;
+    free(own);
     close(link[1]);
     if (process->pid < 0) {
         close(link[0]);

@@ -6,6 +6,7 @@
 #ifndef CLOCHE_NET_NET_H
 #define CLOCHE_NET_NET_H
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "policy/host.h"
 
@@ -25,7 +26,7 @@ struct net_published {
     uint16_t port;
 };
 
-/* What N knows of the policy. Plain data, copied by fork. */
+/* What N knows of the policy. Plain data. */
 struct net_config {
     char token[NET_TOKEN_LENGTH + 1]; /* the proxies' password; empty: none is asked for */
     bool require_host_match;
@@ -45,7 +46,9 @@ struct net_process {
 
 /* Starts N. `inside` is N's end of the pair over which pid 1 hands its sockets
  * over; the caller closes his copy of it. All other descriptors are closed in N,
- * but those of `config`. */
-bool net_start(const struct net_config *config, int inside, struct net_process *process, struct error *err);
+ * but those of `config`. `shared` is memory that N must not share: what S decides
+ * by is in it. */
+bool net_start(const struct net_config *config, int inside, struct arena *shared, struct net_process *process,
+               struct error *err);
 
 #endif

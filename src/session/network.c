@@ -120,7 +120,7 @@ static bool start(void *argument, struct error *err)
 {
     struct network *network = argument;
 
-    bool started = net_start(&network->config, network->served, &network->process, err);
+    bool started = net_start(&network->config, network->served, network->session->arena, &network->process, err);
     fd_close(&network->served);
     fd_close(&network->inside.socket);
     close_published(&network->config);
