@@ -161,6 +161,11 @@ class World:
         self.names = NameServer((self.socket(socket.SOCK_DGRAM, (NAMES_V4, 53)),
                                  self.listener((NAMES_V4, 53))))
         self.certificates = None
+        self._ports = iter(range(7000, 9000))
+
+    def port(self):
+        """One that nobody else in this world uses."""
+        return next(self._ports)
 
     # -- namespaces
 
@@ -210,12 +215,17 @@ class World:
         made = []
 
         def work():
-            _enter_network(pid)
-            made.append(make())
+            try:
+                _enter_network(pid)
+                made.append(make())
+            except OSError as error:
+                made.append(error)
 
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()
+        if isinstance(made[0], OSError):
+            raise made[0]
         self._sockets += made
         return made[0]
 

@@ -147,9 +147,7 @@ static void append_hint(struct arena *arena, const struct explained *item, struc
         text_appendf(out, "; to allow: %s", item->hint.before);
         return;
     }
-    if (item->hint.caution)
-        text_appendf(out, "; %s: ", item->hint.caution);
-    else if (item->hint.before)
+    if (item->hint.before)
         text_appendf(out, "; nothing is there now: %s, then ", item->hint.before);
     else if (item->hint.policy)
         text_append_string(out, "; to allow all that this rule covers: ");

@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-static const char by_name_refused[] = "by name is not enforced in this version; the whole network";
-
 /* What is added to the request: an option, members of a policy object, or both. */
 struct candidate {
     const char *option_name; /* NULL: no option */
@@ -93,7 +91,7 @@ static bool suggest(const struct trial *trial, struct candidate candidate, struc
     return true;
 }
 
-/* Only what a run of this version carries out: not --allow-domain or --allow-unix. */
+/* Only what a run of this version carries out: not --allow-unix. */
 static struct candidate option_for(const struct trial *trial)
 {
     struct slice value = trial->denied->real;
@@ -110,6 +108,12 @@ static struct candidate option_for(const struct trial *trial)
         return (struct candidate){"--env", {OPTION_ENV, text}, NULL};
     case OPERATION_CONNECT:
     case OPERATION_DNS:
+        if (host_is_loopback(&trial->denied->question.host))
+            return (struct candidate){
+                "--host-port",
+                {OPTION_HOST_PORT, arena_printf(trial->arena, "%u", (unsigned)trial->denied->question.port)},
+                NULL};
+        return (struct candidate){"--allow-domain", {OPTION_ALLOW_DOMAIN, text}, NULL};
     case OPERATION_UNIX:
         break;
     }
@@ -254,11 +258,7 @@ bool hint_find(const struct session_request *request, const struct session *sess
         return suggest(&trial, option_for(&trial), hint);
     case OPERATION_CONNECT:
     case OPERATION_DNS:
-        if (denied->decision.rule_text.len > 0 ||
-            !suggest(&trial, (struct candidate){.policy = "\"network\": {\"mode\": \"host\"}"}, hint))
-            return false;
-        hint->caution = by_name_refused;
-        return true;
+        return denied->decision.rule_text.len == 0 && suggest(&trial, option_for(&trial), hint);
     case OPERATION_UNIX:
         break;
     }

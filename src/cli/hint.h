@@ -8,7 +8,6 @@ struct hint {
     const char *before;               /* what has to be done first; NULL: nothing */
     const char *option;               /* as typed in a shell: --allow-read /x; NULL: none needed or none helps */
     const char *policy;               /* lines for the policy file; NULL: none */
-    const char *caution;              /* how it is more than was asked for; NULL: it is not */
     const struct path_rule *left_out; /* the entry that would allow it if its path existed; NULL: none */
 };
 

@@ -4,9 +4,6 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "policy/problems.h"
-#include "session/prepare.h"
-
-#include <unistd.h>
 
 const struct preset *preset_named(const char *name)
 {
@@ -32,16 +29,4 @@ const struct preset *preset_named(const char *name)
     else
         log_error("there is no preset \"%s\"; there are: %s", escaped(&arena, text), list.ptr);
     return NULL;
-}
-
-bool preset_is_refused(const struct preset *preset)
-{
-    struct arena arena ARENA_CLEANUP = {0};
-    struct policy_source source = {.kind = SOURCE_PRESET, .name = preset->name};
-    struct session_request request = {.project = ".", .sources = &source, .source_count = 1, .environment = environ};
-    struct session session;
-    struct error ignored;
-
-    return session_read(&arena, &request, &session, &ignored) &&
-           (session.policy.unbuilt_count > 0 || policy_network_mode(&session.policy) == NETWORK_FILTERED);
 }

@@ -8,7 +8,4 @@
  * is, when there is no such preset. */
 const struct preset *preset_named(const char *name);
 
-/* Whether this version refuses to run it: it asks for something no lock holds. */
-bool preset_is_refused(const struct preset *preset);
-
 #endif

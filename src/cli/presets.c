@@ -18,8 +18,7 @@ static void list(void)
         if ((int)strlen(presets[i].name) > width)
             width = (int)strlen(presets[i].name);
     for (size_t i = 0; i < preset_count; i++)
-        printf("%-*s  %s%s\n", width, presets[i].name, presets[i].summary,
-               preset_is_refused(&presets[i]) ? " (refused for now)" : "");
+        printf("%-*s  %s\n", width, presets[i].name, presets[i].summary);
 }
 
 int command_presets(int argc, char **argv)

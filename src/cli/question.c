@@ -196,7 +196,7 @@ static void find_locks_on_denial(const struct session *session, struct answer *a
         break;
     case OPERATION_CONNECT:
     case OPERATION_DNS:
-        answer->locks = plan->network != NETWORK_NONE ? 0 : locks_on_network(session);
+        answer->locks = plan->network == NETWORK_HOST ? 0 : locks_on_network(session);
         break;
     case OPERATION_ENV:
         answer->locks = LOCK_ENVIRONMENT;
@@ -219,6 +219,7 @@ static unsigned default_locks(const struct plan *plan, const struct answer *answ
         return LOCK_ENVIRONMENT;
     case OPERATION_CONNECT:
     case OPERATION_DNS:
+        return plan->network == NETWORK_FILTERED ? LOCK_NAMESPACE : 0;
     case OPERATION_UNIX:
         break;
     }
@@ -253,16 +254,6 @@ static void note_what_is_refused_all_the_same(const struct session *session, str
                            "it or beside it";
 }
 
-static bool is_loopback(const struct host *host)
-{
-    static const uint8_t loopback_v6[16] = {[15] = 1};
-
-    if (!host->is_address)
-        return slice_is((struct slice){host->name, host->name_length}, "localhost");
-    return host->address.v6 ? memcmp(host->address.bytes, loopback_v6, sizeof loopback_v6) == 0
-                            : host->address.bytes[0] == 127;
-}
-
 static bool is_set(const struct plan *plan, struct slice name)
 {
     for (size_t i = 0; i < plan->environment_count; i++) {
@@ -287,7 +278,7 @@ static void note_what_surprises(const struct session *session, struct answer *an
             answer->note = "private to the run: what the host has there is not visible";
         break;
     case OPERATION_CONNECT:
-        if (!decision->allowed && is_loopback(&answer->question.host) && session->plan.network == NETWORK_NONE &&
+        if (!decision->allowed && host_is_loopback(&answer->question.host) && session->plan.network != NETWORK_HOST &&
             session->plan.backend == BACKEND_NAMESPACES)
             answer->note = "its own loopback works; the host's is not reachable";
         break;
@@ -354,7 +345,9 @@ bool question_answer(struct arena *arena, const struct session *session, const s
     case OPERATION_CONNECT:
     case OPERATION_DNS:
         answer->real = canonical_host(arena, question);
-        answer->decision = decide_connect(policy, &question->host, question->port);
+        answer->decision = policy_network_mode(policy) == NETWORK_FILTERED && host_is_loopback(&question->host)
+                               ? decide_host_port(policy, question->port)
+                               : decide_connect(policy, &question->host, question->port);
         break;
     case OPERATION_ENV:
         answer->decision = decide_env(policy, question->object);

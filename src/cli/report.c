@@ -117,6 +117,11 @@ static void append_network(const struct session *session, struct text *out)
     struct arena *arena = session->arena;
 
     text_appendf(out, "network      %s: %s\n", network_name(mode), network_meaning(mode, session->plan.backend));
+    for (size_t i = 0; i < session->plan.host_port_count; i++)
+        text_appendf(out, "             port %u of the host's loopback\n", (unsigned)session->plan.host_ports[i]);
+    for (size_t i = 0; i < session->plan.publish_port_count; i++)
+        text_appendf(out, "             port %u inside, on the host's loopback\n",
+                     (unsigned)session->plan.publish_ports[i]);
     for (size_t i = 0; i < policy->network.denied.count; i++)
         text_appendf(out, "             not %s  (%s)\n", escaped(arena, policy->network.denied.items[i].text),
                      origin_text(arena, &policy->network.denied.items[i].origin));

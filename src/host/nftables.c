@@ -33,7 +33,7 @@ void examine_nftables(struct arena *arena, struct examination *examination)
     struct probe_report report;
     struct finding *finding =
         examination_add(examination, "nftables", "nf_tables with TPROXY",
-                        "filtered network " NOT_IN_THIS_VERSION ": the quick way", WEIGHT_OPTIONAL);
+                        "filtered network: connections are carried to cloche by it", WEIGHT_OPTIONAL);
 
     if (examine_by_probe(arena, examination, probe_nftables, "a rule was made in a new network namespace", finding,
                          &report))

@@ -135,8 +135,9 @@ bool gate_passes(struct tunnel *tunnel)
     struct slice bytes = {scratch, (size_t)length};
     switch (hello_examine(bytes, &hello)) {
     case HELLO_MORE:
-        if (client->ending)
-            return judge_opaque(tunnel); /* nothing more comes, so it will never be TLS */
+        /* Text may be all that its client has to say for now; and if nothing more comes, it will never be TLS. */
+        if (client->ending || (!reads_http && !hello_may_be_tls(bytes)))
+            return judge_opaque(tunnel);
         client->readable = false;
         return false;
     case HELLO_TLS:

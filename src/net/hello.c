@@ -201,6 +201,11 @@ static enum hello_kind examine_text(struct slice input)
     return target.len < 4 ? HELLO_MORE : HELLO_HTTP;
 }
 
+bool hello_may_be_tls(struct slice input)
+{
+    return input.len == 0 || input.ptr[0] == RECORD_HANDSHAKE;
+}
+
 enum hello_kind hello_examine(struct slice input, struct hello *hello)
 {
     *hello = (struct hello){.has_name = false};

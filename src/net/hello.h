@@ -26,4 +26,7 @@ struct hello {
 /* Fragments over several records and bytes one by one included. */
 enum hello_kind hello_examine(struct slice input, struct hello *hello);
 
+/* As far as its first byte tells. */
+bool hello_may_be_tls(struct slice input);
+
 #endif

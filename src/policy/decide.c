@@ -332,6 +332,17 @@ struct decision decide_dns(const struct policy *policy, const struct host *host)
                           find_host(&policy->network.allowed, host, 0));
 }
 
+struct decision decide_host_port(const struct policy *policy, uint16_t port)
+{
+    for (size_t i = 0; i < policy->network.host_ports.count; i++) {
+        const struct port_rule *rule = &policy->network.host_ports.items[i];
+        if (rule->port == port)
+            return (struct decision){
+                .allowed = true, .origin = rule->origin, .why = "a port of the host, by hostPorts"};
+    }
+    return (struct decision){.origin = {"built-in", "network.hostPorts"}, .why = "no hostPorts entry names the port"};
+}
+
 struct decision decide_unix(const struct policy *policy, struct slice real_path)
 {
     if (policy->seccomp.block_unix_sockets && policy->seccomp.enabled)

@@ -41,6 +41,8 @@ bool decide_path(const struct policy *policy, const struct tree *tree, enum oper
 
 struct decision decide_connect(const struct policy *policy, const struct host *host, uint16_t port);
 struct decision decide_dns(const struct policy *policy, const struct host *host);
+/* A port of the host's loopback, as the filtered network brings it in. */
+struct decision decide_host_port(const struct policy *policy, uint16_t port);
 /* A socket by its path, or an abstract one of the host's as "@name". */
 struct decision decide_unix(const struct policy *policy, struct slice real_path);
 struct decision decide_env(const struct policy *policy, struct slice name);

@@ -284,3 +284,13 @@ bool host_parse(struct slice text, struct host *host, struct error *err)
         return host_refuse(err, text, "has a port, where only a host belongs");
     return host_parse_inner(text, inner, host, err);
 }
+
+bool host_is_loopback(const struct host *host)
+{
+    static const uint8_t loopback_v6[16] = {[15] = 1};
+
+    if (!host->is_address)
+        return slice_is((struct slice){host->name, host->name_length}, "localhost");
+    return host->address.v6 ? memcmp(host->address.bytes, loopback_v6, sizeof loopback_v6) == 0
+                            : host->address.bytes[0] == 127;
+}

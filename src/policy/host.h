@@ -34,6 +34,9 @@ bool host_parse(struct slice text, struct host *host, struct error *err);
  * port. `*port` is 0 when none is given. */
 bool host_port_parse(struct slice text, struct host *host, uint16_t *port, struct error *err);
 
+/* This machine itself: localhost, 127/8, ::1. */
+bool host_is_loopback(const struct host *host);
+
 bool address_parse(struct slice text, struct address *address, struct error *err);
 /* Fits every address: at most 45 characters and NUL. */
 void address_print(const struct address *address, char out[46]);

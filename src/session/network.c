@@ -154,8 +154,17 @@ static void tell(void *argument, const struct net_event *event)
 {
     struct network *network = argument;
     struct arena arena ARENA_CLEANUP = {0};
+    struct net_event full = *event;
+    struct decision decision;
+    struct host host;
+    struct error ignored;
 
-    refused_hosts_note(&network->refused, &arena, event);
+    /* When a connection is over, nobody has decided anything: by what rule was it let through? */
+    if (!full.decision && full.refusal == NET_NOT_REFUSED && host_parse(full.name, &host, &ignored)) {
+        decision = decide_connect(network->judge.policy, &host, full.port);
+        full.decision = decision.allowed ? &decision : NULL;
+    }
+    refused_hosts_note(&network->refused, &arena, &full);
 }
 
 /* ---- the whole ---- */

