@@ -94,16 +94,17 @@ bool net_start(const struct net_config *config, int inside, struct arena *shared
         free(own);
         return error_set_errno(err, errno, "cannot make a socket for the network process");
     }
-    process->pid = fork();
-    if (process->pid == 0)
+    pid_t pid = fork(); /* `process` may be in memory that both see */
+    if (pid == 0)
         serve(own, link[1], inside, shared);
     int errnum = errno;
     free(own);
     close(link[1]);
-    if (process->pid < 0) {
+    if (pid < 0) {
         close(link[0]);
         return error_set_errno(err, errnum, "cannot start the network process");
     }
+    process->pid = pid;
     process->link = link[0];
     return true;
 }
