@@ -48,7 +48,6 @@ void jail_abandon(struct head_start *head_start);
  * Descriptors 0 to 2 must be open. Single-threaded callers only. `head_start` (NULL:
  * none) is used up. */
 enum jail_end jail_run(const struct plan *plan, char *const *argv, struct head_start *head_start,
-                       struct jail_network *network, int *status,
-                       struct error *err);
+                       struct jail_network *network, int *status, struct error *err);
 
 #endif
