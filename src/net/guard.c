@@ -19,30 +19,29 @@ static const char loopback[] = "a loopback address";
 static const char unspecified[] = "an unspecified address";
 static const char link_local[] = "a link-local address";
 static const char multicast[] = "a multicast address";
-static const char broadcast[] = "a broadcast address";
+static const char broadcast[] = "the broadcast address";
 static const char metadata[] = "a cloud metadata address";
 
-/* The more special first: the first that matches names it. */
 static const struct class classes[] = {
     {false, {127}, 8, loopback},
-    {false, {0}, 8, unspecified},
-    {false, {169, 254, 169, 254}, 32, metadata},
-    {false, {169, 254, 170, 2}, 32, metadata},
-    {false, {169, 254, 170, 23}, 32, metadata},
-    {false, {100, 100, 100, 200}, 32, metadata},
-    {false, {192, 0, 0, 192}, 32, metadata},
-    {false, {168, 63, 129, 16}, 32, metadata},
-    {false, {169, 254}, 16, link_local},
-    {false, {224}, 4, multicast},
-    {false, {255, 255, 255, 255}, 32, broadcast},
     {true, {[15] = 1}, 128, loopback},
+    {false, {0}, 8, unspecified},
     {true, {0}, 128, unspecified},
-    {true, {0xfd, 0x00, 0x0e, 0xc2, [14] = 0x02, [15] = 0x54}, 128, metadata},
-    {true, {0xfd, 0x00, 0x0e, 0xc2, [15] = 0x23}, 128, metadata},
-    {true, {0xfd, 0x20, 0x00, 0xce, [14] = 0x02, [15] = 0x54}, 128, metadata},
+    {false, {169, 254}, 16, link_local}, /* with the metadata service of most clouds */
     {true, {0xfe, 0x80}, 10, link_local},
     {true, {0xfe, 0xc0}, 10, link_local},
+    {false, {224}, 4, multicast},
     {true, {0xff}, 8, multicast},
+    {false, {255, 255, 255, 255}, 32, broadcast},
+    {false, {100, 100, 100, 200}, 32, metadata},                                                         /* Alibaba */
+    {false, {168, 63, 129, 16}, 32, metadata},                                                           /* Azure */
+    {false, {192, 0, 0, 192}, 32, metadata},                                                             /* Oracle */
+    {true, {0xfd, 0x00, 0x0e, 0xc2}, 32, metadata},                                                      /* Amazon */
+    {true, {0xfd, 0x20, 0x00, 0xce, [14] = 0x02, [15] = 0x54}, 128, metadata},                           /* Google */
+    {true, {0xfd, 0x00, 0x00, 0xc1, [12] = 0xa9, [13] = 0xfe, [14] = 0xa9, [15] = 0xfe}, 128, metadata}, /* Oracle */
+    {true, {0xfd, 0x00, 0x00, 0x42, [15] = 0x42}, 128, metadata},                                        /* Scaleway */
+    {true, {0xfd, 0x00, 0xa9, 0xfe, 0xa9, 0xfe, [15] = 0x01}, 128, metadata},                            /* Akamai */
+    {true, {0xfd, 0x00, 0x01, 0x00, [12] = 0x01, [13] = 0x00, [14] = 0x02, [15] = 0x00}, 128, metadata}, /* Alibaba */
 };
 
 static bool has_prefix(const uint8_t *bytes, const uint8_t *prefix, unsigned length)
@@ -91,44 +90,47 @@ bool guard_embedded(const struct address *address, struct address *inner)
     return false;
 }
 
-static bool matches_any(const struct host_rules *rules, const struct address *address)
+/* Only what names addresses: "*" says nothing about this machine. */
+static bool matches_any(const struct host_rules *rules, const struct address *address, uint16_t port)
 {
     struct host host = {.is_address = true, .address = *address};
 
     for (size_t i = 0; rules && i < rules->count; i++) {
         const struct host_pattern *pattern = &rules->items[i].pattern;
-        if ((pattern->kind == HOST_PATTERN_ADDRESS || pattern->kind == HOST_PATTERN_NETWORK) && pattern->port == 0 &&
-            host_pattern_matches(pattern, &host, 0))
+        if ((pattern->kind == HOST_PATTERN_ADDRESS || pattern->kind == HOST_PATTERN_NETWORK) &&
+            host_pattern_matches(pattern, &host, port))
             return true;
     }
     return false;
 }
 
-static const char *refuses_one(const struct guard *guard, const struct address *address)
+static const char *class_of(const struct guard *guard, const struct address *address, uint16_t port)
 {
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
         if (classes[i].v6 == address->v6 && has_prefix(address->bytes, classes[i].prefix, classes[i].length))
             return classes[i].what;
     }
+    if (matches_any(guard->denied_resolved, address, port))
+        return "a listed address";
     for (size_t i = 0; i < guard->own_count; i++) {
         if (guard->own[i].v6 == address->v6 && memcmp(guard->own[i].bytes, address->bytes, address->v6 ? 16U : 4U) == 0)
-            return "an address of this machine";
+            return "one of this host's addresses";
     }
-    if (matches_any(guard->denied, address))
-        return "an address that deniedDomains names";
-    if (matches_any(guard->denied_resolved, address))
-        return "an address that deniedResolvedAddresses names";
     return NULL;
 }
 
-const char *guard_refuses(const struct guard *guard, const struct address *address)
+const char *guard_refuses(const struct guard *guard, const struct address *address, uint16_t port)
 {
     struct address inner;
-    const char *what = refuses_one(guard, address);
+    bool carries = guard_embedded(address, &inner);
 
-    if (!what && guard_embedded(address, &inner))
-        what = refuses_one(guard, &inner);
-    return what;
+    if (matches_any(guard->denied, address, port) || (carries && matches_any(guard->denied, &inner, port)))
+        return "a deny-listed address";
+    /* What it carries earns it nothing: ::1 must not be allowed because 0.0.0.1 is. */
+    if (matches_any(guard->allowed, address, port))
+        return NULL;
+    const char *what = class_of(guard, address, port);
+    return what || !carries ? what : class_of(guard, &inner, port);
 }
 
 static bool address_of(const struct sockaddr *from, struct address *address)

@@ -8,6 +8,7 @@
 #include "policy/model.h"
 
 struct guard {
+    const struct host_rules *allowed;         /* allowedDomains: who names an address there means it */
     const struct host_rules *denied;          /* deniedDomains: its addresses are refused as results too */
     const struct host_rules *denied_resolved; /* deniedResolvedAddresses */
     struct address *own;                      /* this host's addresses */
@@ -17,8 +18,8 @@ struct guard {
 /* Reads this host's addresses into `arena`. */
 bool guard_open(struct arena *arena, struct guard *guard, struct error *err);
 
-/* NULL: it may be dialled. Else what it is: "a loopback address". */
-const char *guard_refuses(const struct guard *guard, const struct address *address);
+/* NULL: it may be dialled. Else what it is, in srt's words: "a loopback address". */
+const char *guard_refuses(const struct guard *guard, const struct address *address, uint16_t port);
 
 /* The IPv4 address that an IPv6 one carries: mapped, compatible, 6to4, NAT64,
  * Teredo, ISATAP. */

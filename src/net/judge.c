@@ -68,19 +68,13 @@ static struct slice why_not(const struct decision *decision)
     return decision->rule_text.len ? SLICE("host is on the deny list") : SLICE("host is not on the allow list");
 }
 
-/* Was the address itself allowed, and not everything? */
-static bool is_named(const struct host *host, const struct decision *decision)
-{
-    return host->is_address && decision->rule_text.len > 0 && decision->rule_text.ptr[0] != '*';
-}
-
 static void judge_addresses(struct judgement *judgement, const struct decision *decision)
 {
     const struct net_question *question = judgement->question;
     const char *worst = NULL;
 
     for (unsigned i = 0; i < question->address_count; i++) {
-        const char *what = guard_refuses(&judgement->judge->guard, &question->addresses[i]);
+        const char *what = guard_refuses(&judgement->judge->guard, &question->addresses[i], question->port);
         if (what)
             worst = worst ? worst : what;
         else
@@ -96,7 +90,7 @@ static void judge_addresses(struct judgement *judgement, const struct decision *
 static void judge_literal(struct judgement *judgement, const struct decision *decision)
 {
     const struct host *host = &judgement->host;
-    const char *what = is_named(host, decision) ? NULL : guard_refuses(&judgement->judge->guard, &host->address);
+    const char *what = guard_refuses(&judgement->judge->guard, &host->address, judgement->question->port);
 
     if (!what)
         return;
@@ -218,6 +212,7 @@ static bool answer(int link, struct judgement *judgement)
 
 bool net_judge_serve(struct net_judge *judge, int link)
 {
+    judge->guard.allowed = &judge->policy->network.allowed;
     judge->guard.denied = &judge->policy->network.denied;
     judge->guard.denied_resolved = &judge->policy->network.denied_resolved;
     for (int i = 0; i < QUESTIONS_AT_ONCE; i++) {

@@ -29,7 +29,7 @@ static const char *judged(const struct guard *guard, const char *text)
 {
     struct address address = address_of(text);
 
-    return guard_refuses(guard, &address);
+    return guard_refuses(guard, &address, 443);
 }
 
 static void test_addresses_of_this_machine_and_its_link_are_refused(void **state)
@@ -45,14 +45,22 @@ static void test_addresses_of_this_machine_and_its_link_are_refused(void **state
         {"0.1.2.3", "an unspecified address"},
         {"::", "an unspecified address"},
         {"169.254.0.1", "a link-local address"},
-        {"169.254.169.254", "a cloud metadata address"},
+        {"169.254.169.254", "a link-local address"},
         {"fe80::1", "a link-local address"},
         {"fd00:ec2::254", "a cloud metadata address"},
         {"224.0.0.1", "a multicast address"},
         {"239.255.255.250", "a multicast address"},
         {"ff02::1", "a multicast address"},
-        {"255.255.255.255", "a broadcast address"},
+        {"255.255.255.255", "the broadcast address"},
         {"100.100.100.200", "a cloud metadata address"},
+        {"168.63.129.16", "a cloud metadata address"},
+        {"192.0.0.192", "a cloud metadata address"},
+        {"fd00:ec2::23", "a cloud metadata address"},
+        {"fd20:ce::254", "a cloud metadata address"},
+        {"fd00:c1::a9fe:a9fe", "a cloud metadata address"},
+        {"fd00:42::42", "a cloud metadata address"},
+        {"fd00:a9fe:a9fe::1", "a cloud metadata address"},
+        {"fd00:100::100:200", "a cloud metadata address"},
     };
     const struct guard guard = {0};
 
@@ -117,14 +125,37 @@ static void test_what_the_policy_denies_as_an_address_is_refused_as_a_result(voi
     (void)state;
     add_rule(&denied, &denied_rule, "198.51.100.4");
     add_rule(&resolved, &resolved_rule, "10.0.0.0/8");
-    assert_string_equal(judged(&guard, "198.51.100.4"), "an address that deniedDomains names");
-    assert_string_equal(judged(&guard, "10.9.8.7"), "an address that deniedResolvedAddresses names");
-    assert_string_equal(judged(&guard, "::ffff:10.9.8.7"), "an address that deniedResolvedAddresses names");
-    assert_string_equal(judged(&guard, "203.0.113.7"), "an address of this machine");
-    assert_string_equal(judged(&guard, "64:ff9b::cb00:7107"), "an address of this machine");
+    assert_string_equal(judged(&guard, "198.51.100.4"), "a deny-listed address");
+    assert_string_equal(judged(&guard, "10.9.8.7"), "a listed address");
+    assert_string_equal(judged(&guard, "::ffff:10.9.8.7"), "a listed address");
+    assert_string_equal(judged(&guard, "203.0.113.7"), "one of this host's addresses");
+    assert_string_equal(judged(&guard, "64:ff9b::cb00:7107"), "one of this host's addresses");
     assert_null(judged(&guard, "198.51.100.5"));
     assert_null(judged(&guard, "11.0.0.1"));
     assert_null(judged(&guard, "203.0.113.8"));
+}
+
+static void test_an_address_that_is_allowed_by_itself_may_be_a_result(void **state)
+{
+    struct host_rule allowed_rule;
+    struct host_rule denied_rule;
+    struct host_rules allowed;
+    struct host_rules denied = {0};
+    struct guard guard = {.allowed = &allowed, .denied = &denied};
+
+    (void)state;
+    add_rule(&allowed, &allowed_rule, "127.0.0.1:443");
+    assert_null(judged(&guard, "127.0.0.1"));
+    assert_non_null(judged(&guard, "127.0.0.2"));
+    add_rule(&denied, &denied_rule, "127.0.0.0/8");
+    assert_string_equal(judged(&guard, "127.0.0.1"), "a deny-listed address");
+    denied.count = 0;
+    add_rule(&allowed, &allowed_rule, "127.0.0.1:80");
+    assert_non_null(judged(&guard, "127.0.0.1"));
+    add_rule(&allowed, &allowed_rule, "*");
+    assert_non_null(judged(&guard, "127.0.0.1"));
+    add_rule(&allowed, &allowed_rule, "0.0.0.1");
+    assert_non_null(judged(&guard, "::1"));
 }
 
 int main(void)
@@ -134,6 +165,7 @@ int main(void)
         cmocka_unit_test(test_ordinary_addresses_pass),
         cmocka_unit_test(test_ipv4_hidden_in_ipv6_has_the_same_verdict),
         cmocka_unit_test(test_what_the_policy_denies_as_an_address_is_refused_as_a_result),
+        cmocka_unit_test(test_an_address_that_is_allowed_by_itself_may_be_a_result),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
