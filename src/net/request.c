@@ -56,7 +56,7 @@ static void take_http(struct tunnel *tunnel, const struct http_request *request,
     else if (request->form == HTTP_AUTHORITY && config->refuse_opaque_tunnels)
         refuse_request(tunnel, NET_OPAQUE, 0, "tunnels that cannot be looked into are refused");
     else if (request->host_differs && config->require_host_match)
-        refuse_request(tunnel, NET_NAME_MISMATCH, 0, "the Host header names another host than the request");
+        refuse_request(tunnel, NET_NAME_MISMATCH, 0, "Host header does not match the request target");
     else if (request->form == HTTP_ABSOLUTE && !exchange_begin(tunnel, request, bytes))
         refuse_request(tunnel, NET_BUSY, 0, "the request does not fit");
     else if (!take(tunnel, request->head_length))

@@ -65,6 +65,7 @@ def site(world):
     """The allowed site, the other ones, and traps where nobody may get to."""
     for name in ("site.test", "sub.site.test", "other.test", "evilsite.test"):
         world.names.add(name, SERVER_V4)
+    world.names.add_text("site.test", b"hello")
     site = world.web((SERVER_V4, 80))
     site.tls = world.web((SERVER_V4, 443), tls=["site.test", "other.test"])
     return site
@@ -294,7 +295,6 @@ def test_a_refused_name_is_not_asked_for_by_the_proxies(inside, world):
 
 
 def test_nothing_but_name_and_type_of_an_allowed_question_goes_upstream(inside, world):
-    world.names.add_text("site.test", b"hello")
     asked = len(world.names.asked)
     assert inside.attack("query", "8.8.8.8", labels("SiTe.TeSt"), TXT, "udp")["got"]["answers"] == 1
     assert world.names.asked[asked:] == [("site.test", TXT)]
@@ -475,7 +475,9 @@ def test_data_in_the_first_packet_is_judged_as_any(inside, site):
     assert reached(inside.attack("early", SERVER_V4, 80, allow=[SERVER_V4]))
 
 
-def test_datagrams_and_raw_packets_go_nowhere(inside, world, person):
+@pytest.fixture(scope="module")
+def heard(world):
+    """What came by UDP."""
     heard = []
     listener = world.socket(socket.SOCK_DGRAM, (SERVER_V4, 9999))
 
@@ -488,6 +490,11 @@ def test_datagrams_and_raw_packets_go_nowhere(inside, world, person):
             listener.sendto(b"heard", sender)
 
     threading.Thread(target=listen, daemon=True).start()
+    return heard
+
+
+def test_datagrams_and_raw_packets_go_nowhere(inside, world, person, heard):
+    heard.clear()
     for allow in (["site.test"], ["*"], [SERVER_V4]):
         found = inside.attacks(("datagram", "site.test", 9999), ("datagram", SERVER_V4, 9999), ("raw", SERVER_V4, 1),
                                ("raw", SERVER_V4, 255), allow=allow)
@@ -522,22 +529,29 @@ def test_the_hosts_own_services_are_out_of_reach(inside, traps):
 
 # -- 96: through a proxy above
 
-def test_a_proxy_above_is_not_asked_for_forbidden_addresses(inside, world, traps):
-    """It might reach the metadata service for us."""
+@pytest.fixture(scope="module")
+def parent(world):
+    """A proxy above; what it was asked for."""
     asked = []
 
-    def parent(connection):
+    def talk(connection):
         head = connection.recv(4096).decode("latin-1")
         asked.append(head.split("\r\n")[0])
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nparent")
 
-    world.serve((OTHER_V4, 3129), parent)
+    world.serve((OTHER_V4, 3129), talk)
+    return asked
+
+
+def test_a_proxy_above_is_not_asked_for_forbidden_addresses(inside, parent):
+    """It might reach the metadata service for us."""
+    parent.clear()
     policy = {"allowedDomains": ["*"], "parentProxy": {"http": f"http://{OTHER_V4}:3129", "https": f"http://{OTHER_V4}:3129"}}
     for address in (METADATA, "127.0.0.1", f"[::ffff:{METADATA}]"):
         request = f"GET http://{address}/latest HTTP/1.1\r\nHost: x\r\nLOGIN\r\n"
         assert reached(inside.attack("proxy", hexadecimal(request), allow=(), policy=policy), "HTTP/1.1 403"), address
         assert "error" in inside.attack("get", "tunnel", address, 80, allow=(), policy=policy)
-    assert asked == []
+    assert parent == []
     request = "GET http://site.test/x HTTP/1.1\r\nHost: site.test\r\nLOGIN\r\n"
     assert reached(inside.attack("proxy", hexadecimal(request), allow=(), policy=policy), "parent")
-    assert asked == ["GET http://site.test/x HTTP/1.1"]
+    assert parent == ["GET http://site.test/x HTTP/1.1"]
