@@ -147,22 +147,6 @@ def hello_in_pieces(way, host, port, name):
         return connection.recv(100).hex()
 
 
-def datagram(host, port):
-    """UDP, and what comes back."""
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM) as sending:
-        sending.settimeout(2)
-        sending.connect((host, int(port)))
-        sending.send(b"smuggled by UDP")
-        return sending.recv(100).decode()
-
-
-def raw(host, kind):
-    """A packet of our own making: ICMP, or any protocol by number."""
-    with socket.socket(socket.AF_INET, socket.SOCK_RAW, int(kind)) as sending:
-        sending.sendto(b"\x08\0\xf7\xff\0\0\0\0", (host, 0))
-        return "sent"
-
-
 def early(host, port):
     """TCP with data in its first packet, without connect()."""
     with socket.socket() as sending:
@@ -172,7 +156,7 @@ def early(host, port):
 
 
 OPERATIONS = {function.__name__: function for function in (
-    get, socks, proxy, query, hello, hello_in_pieces, datagram, raw, early)}
+    get, socks, proxy, query, hello, hello_in_pieces, early)}
 
 
 def outcome(words):
