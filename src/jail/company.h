@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 
+#include <sys/types.h>
+
 /* A descriptor that the supervisor watches while it waits for the run to end. */
 struct jail_watch {
     int fd; /* -1: none, or not any more */
@@ -19,7 +21,7 @@ struct jail_network {
     void *argument;
 
     /* In the supervisor. */
-    bool (*start)(void *argument, struct error *err); /* once pid 1 exists */
+    bool (*start)(void *argument, pid_t init, struct error *err); /* once pid 1 exists */
     struct jail_watch watches[JAIL_WATCHES_MAX];
 
     /* Pid 1's end of a pair, which the supervisor sends to it and closes. */

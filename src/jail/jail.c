@@ -130,7 +130,7 @@ static enum jail_end start_in_namespaces(struct init *init, struct head_start *h
     supervised->control = head_start->control;
     head_start->child = 0;
     struct jail_network *network = supervised->network;
-    if (!network || network->start(network->argument, err))
+    if (!network || network->start(network->argument, supervised->init, err))
         return JAIL_ENDED;
     kill(supervised->init, SIGKILL);
     wait_for_end(supervised->init);

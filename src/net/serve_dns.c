@@ -302,6 +302,8 @@ static void work(struct job *job)
     }
     ask->question.protocol = NET_DNS;
     ask_set_host(&ask->question, &job->query.host, 0);
+    if (!job->stream)
+        ask->question.client_port = ntohs(((const struct sockaddr_in *)&job->client)->sin_port); /* of both families */
     ask_send(network, ask);
 }
 

@@ -116,10 +116,11 @@ static bool serve_inside(void *argument, int socket)
     return net_inside_serve(&inside);
 }
 
-static bool start(void *argument, struct error *err)
+static bool start(void *argument, pid_t init, struct error *err)
 {
     struct network *network = argument;
 
+    network->refused.init = init;
     bool started = net_start(&network->config, network->served, network->session->arena, &network->process, err);
     fd_close(&network->served);
     fd_close(&network->inside.socket);

@@ -126,6 +126,7 @@ static void remember(struct refused_hosts *refused, struct arena *arena, const s
                                   .count = 1};
     memcpy(host->name, name.ptr, name.len);
     memcpy(host->reason, reason, length);
+    net_client_find(refused->init, event->protocol == NET_DNS, event->client_port, &host->client);
 }
 
 void refused_hosts_note(struct refused_hosts *refused, struct arena *arena, const struct net_event *event)
@@ -145,11 +146,15 @@ void refused_hosts_say(const struct refused_hosts *refused)
         const struct refused_host *host = &refused->items[i];
         const char *place = place_of(&arena, slice_of(host->name), host->port);
         const char *times = host->count > 1 ? arena_printf(&arena, ", %zu times", host->count) : "";
+        const char *who = host->client.pid
+                              ? arena_printf(&arena, " by %s (process %d)",
+                                             escaped(&arena, slice_of(host->client.program)), (int)host->client.pid)
+                              : "";
         if (host->by_policy)
-            log_warning("denied: network to %s%s: %s; to allow it: --allow-domain %s", place, times, host->reason,
-                        shell_word(&arena, place));
+            log_warning("denied: network to %s%s%s: %s; to allow it: --allow-domain %s", place, who, times,
+                        host->reason, shell_word(&arena, place));
         else
-            log_warning("denied: network to %s%s: %s", place, times, host->reason);
+            log_warning("denied: network to %s%s%s: %s", place, who, times, host->reason);
     }
     if (refused->count > shown || refused->unlisted)
         log_warning("denied: %zu more on the network; -v tells each", refused->count - shown + refused->unlisted);

@@ -2,6 +2,7 @@
 #ifndef CLOCHE_SESSION_REFUSED_HOSTS_H
 #define CLOCHE_SESSION_REFUSED_HOSTS_H
 
+#include "net/client.h"
 #include "net/judge.h"
 
 enum { REFUSED_HOSTS_MAX = 64 };
@@ -11,11 +12,13 @@ struct refused_host {
     uint16_t port; /* 0: it was asked for by name only */
     enum net_refusal refusal;
     char reason[NET_REASON_MAX];
-    bool by_policy; /* no entry names it: one could be added */
+    bool by_policy;           /* no entry names it: one could be added */
+    struct net_client client; /* the first who tried; pid 0: not known */
     size_t count;
 };
 
 struct refused_hosts {
+    pid_t init; /* pid 1 of the run */
     struct refused_host items[REFUSED_HOSTS_MAX];
     size_t count;
     size_t unlisted; /* how often something was refused that found no room here */
