@@ -233,10 +233,19 @@ static uint64_t open_files(const struct meter *meter, int id)
 {
     char path[PATH_LENGTH];
     struct stat status;
+    uint64_t count = 0;
+    int ignored;
 
     snprintf(path, sizeof path, "%d/fd", id);
     /* The size is the number of entries from Linux 6.2 on, and 0 before. */
-    return fstatat(meter->proc, path, &status, 0) == 0 && status.st_size > 0 ? (uint64_t)status.st_size : 0;
+    if (fstatat(meter->proc, path, &status, 0) == 0 && status.st_size > 0)
+        return (uint64_t)status.st_size;
+    DIR *directory = open_directory(meter, path);
+    while (directory && next_number(directory, &ignored))
+        count++;
+    if (directory)
+        closedir(directory);
+    return count;
 }
 
 static void add_memfd(struct memfds *memfds, uint64_t inode, uint64_t bytes)

@@ -140,6 +140,16 @@ def test_memory_environment_and_files_of_a_neighbour_are_out_of_reach(person, ne
     assert "its-argument" in everything.stdout, "names and arguments can be seen: SECURITY.md says so"
 
 
+def test_capabilities_over_files_open_no_neighbour(person, neighbour):
+    """They are those of the run's own user namespace."""
+    policy = person.file("../policy.json", {"extends": ["preset:dev"], "rootCapabilities": "files"})
+    answer = run(person, "--settings", policy, PYTHON, "-c", SPY % neighbour.pid)
+    if person.uid == 0:
+        assert set(answer.stdout.split()) == {"refused"}, answer.stderr
+    else:
+        assert answer.returncode == 125 and "rootCapabilities" in answer.stderr
+
+
 SIGNAL = """
 import os, signal
 fd = os.open("/proc/%d", os.O_RDONLY | os.O_DIRECTORY)
