@@ -17,7 +17,7 @@ def attempt(function, *arguments, **keywords):
     except OSError as problem:
         return problem.errno
 """
-TOP = pathlib.Path(__file__).resolve().parents[2]
+TOP = pathlib.Path(__file__).resolve().parents[1]
 BUILD = pathlib.Path(os.environ.get("CLOCHE", TOP / "build" / "cloche")).parent
 
 
