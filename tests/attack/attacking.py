@@ -2,18 +2,13 @@
 
 import contextlib
 import os
-import pathlib
 import re
 import shutil
 import stat
 import subprocess
 import typing
 
-from judging import as_person
-
-TOP = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("CLOCHE", TOP / "build" / "cloche")).parent
-PATIENCE = 30
+from judging import BUILD, PATIENCE, as_person
 
 
 class Outcome(typing.NamedTuple):
