@@ -14,10 +14,9 @@ import tempfile
 import pytest
 
 from judging import as_person
-from remote_world import new_world
+from remote_world import ORDINARY_UID, new_world
 
 TOP = pathlib.Path(__file__).resolve().parents[1]
-ORDINARY_UID = 60321
 
 
 @pytest.fixture(scope="session")

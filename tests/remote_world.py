@@ -31,6 +31,7 @@ SERVER_V4, SERVER_V6 = "203.0.113.10", "2001:db8:77::10"
 OTHER_V4 = "203.0.113.11"
 METADATA = "169.254.169.254"
 PATIENCE = 30
+ORDINARY_UID = 60321
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -130,6 +131,8 @@ class Pages(http.server.BaseHTTPRequestHandler):
         if content is None:
             content = f"page {self.path} of {self.headers.get('Host')}\n".encode()
         self.send_response(200)
+        kind = "json" if content[:1] == b"{" else "octet-stream"
+        self.send_header("Content-Type", "text/html" if content[:1] == b"<" else f"application/{kind}")
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         if self.command != "HEAD":
@@ -192,9 +195,10 @@ class World:
         self._in(self.machine, "ip", "-6", "route", "add", "default", "via", SERVER_V6)
 
     def _tell_names(self):
-        """A machine's files: its resolver and its hosts, seen by nobody else."""
+        """A machine's files: its resolver, its hosts and its people (ssh wants to know who calls), seen by nobody else."""
+        people = pathlib.Path("/etc/passwd").read_text() + f"somebody:x:{ORDINARY_UID}:{ORDINARY_UID}::/nonexistent:/bin/sh\n"
         for name, content in (("resolv.conf", f"nameserver {NAMES_V4}\noptions timeout:2 attempts:2\n"),
-                              ("hosts", "127.0.0.1 localhost\n::1 localhost\n")):
+                              ("hosts", "127.0.0.1 localhost\n::1 localhost\n"), ("passwd", people)):
             file = self.directory / name
             file.write_text(content)
             file.chmod(0o644)
@@ -282,6 +286,28 @@ class World:
 
         threading.Thread(target=accept, daemon=True).start()
         return came
+
+    @contextlib.contextmanager
+    def program(self, address, *words, user=0, cwd="/", environment=None):
+        """A server that is a program of its own, in the world, from when it listens at `address` until the end."""
+        with open(self.directory / "program.log", "ab") as log:
+            server = subprocess.Popen(["nsenter", "-t", str(self.world), "--net", "-S", str(user), "-G", str(user), "--",
+                                       *(str(word) for word in words)], cwd=cwd, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                      env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/nonexistent", **(environment or {})})
+        end = time.monotonic() + PATIENCE
+        try:
+            while server.poll() is None and time.monotonic() < end:
+                try:
+                    self.connection(address).close()
+                    break
+                except OSError:
+                    time.sleep(0.05)
+            else:
+                raise AssertionError(f"{words[0]} does not listen: " + (self.directory / "program.log").read_text())
+            yield server
+        finally:
+            server.terminate()
+            server.wait()
 
     def certificate(self, names):
         """(certificate, key) for these names, and authority.pem, which signed it."""

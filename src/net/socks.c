@@ -69,7 +69,7 @@ static enum socks_result take_greeting(struct socks *socks, struct wire_reader *
 
     bool open = slice_find(methods, METHOD_NONE) < methods.len;
     bool password = slice_find(methods, METHOD_PASSWORD) < methods.len;
-    if (socks->token[0] != '\0' && password)
+    if (password && (socks->token[0] || !open))
         return reply(socks, VERSION, METHOD_PASSWORD, PASSWORD);
     if (open)
         return reply(socks, VERSION, METHOD_NONE, socks->token[0] ? STRANGER_REQUEST : REQUEST);
@@ -86,7 +86,7 @@ static enum socks_result take_password(struct socks *socks, struct wire_reader *
     if (in->broken)
         return SOCKS_MORE;
     bool known = slice_equal(user, SLICE("srt")) || slice_starts(user, SLICE("srt."));
-    if (authorization_same(password, slice_of(socks->token)) && known)
+    if (!socks->token[0] || (authorization_same(password, slice_of(socks->token)) && known))
         return reply(socks, PASSWORD_VERSION, 0, REQUEST);
     reply(socks, PASSWORD_VERSION, 1, OVER);
     return give_up(socks, NET_NO_TOKEN);

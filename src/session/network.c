@@ -176,7 +176,10 @@ static bool configure(struct network *network, struct error *err)
     const struct policy *policy = &session->policy;
     struct net_config *config = &network->config;
 
-    memcpy(config->token, policy->around.proxy_token, sizeof config->token);
+    /* Nobody but the run can reach its proxies, and not every program that uses them can give a password (browsers
+     * cannot): only srt insists. */
+    if (policy->around.personality == PERSONALITY_SRT)
+        memcpy(config->token, policy->around.proxy_token, sizeof config->token);
     config->require_host_match = policy->network.require_host_match;
     config->refuse_opaque_tunnels = policy->network.refuse_opaque_tunnels;
     config->external_http = (uint16_t)policy->network.http_proxy_port;

@@ -325,8 +325,10 @@ def test_90_a_relay_inside_gets_the_verdict_that_everybody_gets(inside, site):
     assert answer.stdout.split() == ["200", "403"], answer
 
 
-def test_91_the_proxy_wants_the_token_of_this_run(inside, site):
-    answer = inside(*python(r"""
+def test_91_srts_proxy_wants_the_token_of_this_run(world, person, site):
+    settings = person.file("settings.json", {"network": {"allowedDomains": ["good.test"], "deniedDomains": []},
+                                             "filesystem": {"denyRead": [], "allowWrite": [], "denyWrite": []}})
+    answer = world.run(person, person.binaries / "srt", "-s", settings, *python(r"""
         for header in ("", "Proxy-Authorization: Basic " + base64.b64encode(b"srt:" + b"0" * 32).decode() + "\r\n",
                        "Proxy-Authorization: Basic !!!\r\n", "Proxy-Authorization: Bearer x\r\n",
                        f"Proxy-Authorization: Basic {proxy()}\r\n"):

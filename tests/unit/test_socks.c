@@ -66,6 +66,20 @@ static void test_names_and_addresses_can_be_asked_for(void **state)
     }
 }
 
+static void test_where_no_token_is_asked_for_none_or_any_will_do(void **state)
+{
+    static const struct slice request = SLICE("\5\1\0\3\13Example.com\1\xbb");
+    const struct slice none[] = {SLICE("\5\2\0\2"), request};
+    const struct slice any[] = {SLICE("\5\1\2"), SLICE("\1\1u\1p"), request};
+    struct socks socks;
+
+    (void)state;
+    socks_begin(&socks, "");
+    assert_int_equal(say(&socks, none, 2), SOCKS_REQUEST);
+    socks_begin(&socks, "");
+    assert_int_equal(say(&socks, any, 3), SOCKS_REQUEST);
+}
+
 /* Attacks 76 and 77. */
 static void test_names_that_could_be_read_in_two_ways_are_refused(void **state)
 {
@@ -281,6 +295,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names_and_addresses_can_be_asked_for),
+        cmocka_unit_test(test_where_no_token_is_asked_for_none_or_any_will_do),
         cmocka_unit_test(test_names_that_could_be_read_in_two_ways_are_refused),
         cmocka_unit_test(test_only_connect_is_offered),
         cmocka_unit_test(test_the_token_opens_and_nothing_else_does),

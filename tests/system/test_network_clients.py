@@ -1,0 +1,198 @@
+"""Programs that people use every day, against servers of the test's own: with the host
+allowed they work without any configuration, without it they fail at once."""
+
+import base64
+import hashlib
+import io
+import json
+import os
+import subprocess
+import tarfile
+import textwrap
+import time
+import urllib.parse
+import zipfile
+
+import pytest
+
+from remote_world import SERVER_V4, Pages
+
+
+@pytest.fixture(scope="module")
+def site(world):
+    for name in ("site.test", "other.test", "packages.test"):
+        world.names.add(name, SERVER_V4)
+    server = world.web((SERVER_V4, 80))
+    server.tls = world.web((SERVER_V4, 443), tls=["site.test", "packages.test"])
+    return server
+
+
+@pytest.fixture
+def go(world, person, site):
+    def run(*command, allow=("site.test",), options=(), **keywords):
+        allowed = [word for name in allow for word in ("--allow-domain", name)]
+        return world.cloche(person, "run", *allowed, *options, "--", *command, **keywords)
+    return run
+
+
+def python(text):
+    return ["/usr/bin/python3", "-c", textwrap.dedent(text)]
+
+
+class Git(Pages):
+    """Smart HTTP, by git's own program."""
+
+    def _reply(self):
+        url = urllib.parse.urlsplit(self.path)
+        environment = {"GIT_PROJECT_ROOT": self.server.root, "GIT_HTTP_EXPORT_ALL": "1", "PATH_INFO": url.path,
+                       "QUERY_STRING": url.query, "REQUEST_METHOD": self.command, "PATH": os.environ["PATH"],
+                       "CONTENT_TYPE": self.headers.get("Content-Type", ""), "GIT_CONFIG_COUNT": "1",
+                       "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
+        if self.headers.get("Transfer-Encoding") == "chunked":
+            body = b""
+            while size := int(self.rfile.readline(), 16):
+                body += self.rfile.read(size)
+                self.rfile.readline()
+            self.rfile.readline()
+        else:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if self.headers.get("Content-Encoding"):
+            environment["HTTP_CONTENT_ENCODING"] = self.headers["Content-Encoding"]
+        answer = subprocess.run(["git", "http-backend"], input=body, env=environment, capture_output=True, check=True).stdout
+        head, _, content = answer.partition(b"\r\n\r\n")
+        self.send_response(200)
+        for line in head.decode().splitlines():
+            self.send_header(*line.split(": ", 1))
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    do_GET = do_POST = _reply
+
+
+@pytest.fixture(scope="module")
+def repository(world, site):
+    root = world.directory / "git"
+    work = root / "work"
+    work.mkdir(parents=True)
+    git = ["git", "-C", work, "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run(["git", "init", "-q", work], check=True)
+    (work / "file").write_bytes(os.urandom(300000))
+    subprocess.run([*git, "add", "file"], check=True)
+    subprocess.run([*git, "commit", "-qm", "one"], check=True)
+    subprocess.run(["git", "clone", "-q", "--bare", work, root / "project.git"], check=True)
+    port = world.port()
+    for server in (world.web((SERVER_V4, port)), world.web((SERVER_V4, port + 1000), tls=["site.test"])):
+        server.RequestHandlerClass = Git
+        server.root = str(root)
+    return f"http://site.test:{port}/project.git", f"https://site.test:{port + 1000}/project.git", work / "file"
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize("variables", ["with", "without"])
+def test_git_clones(go, world, person, repository, scheme, variables):
+    url = repository[scheme == "https"]
+    authority = world.certificates / "authority.pem"
+    drop = "unset HTTP_PROXY HTTPS_PROXY http_proxy https_proxy ALL_PROXY all_proxy; " if variables == "without" else ""
+    answer = go("sh", "-c", f"{drop}git -c http.sslCAInfo={authority} clone -q {url} copy", options=["--allow-read", authority])
+    assert answer.returncode == 0, answer
+    assert (person.project / "copy/file").read_bytes() == repository[2].read_bytes()
+    started = time.monotonic()
+    answer = go("git", "clone", "-q", url, "other", allow=["packages.test"])
+    assert answer.returncode == 128 and time.monotonic() - started < 5, answer
+    assert not (person.project / "other").exists()
+
+
+def test_npm_installs_from_a_registry(go, world, person, site):
+    package = io.BytesIO()
+    with tarfile.open(fileobj=package, mode="w:gz") as archive:
+        for name, content in (("package.json", b'{"name": "thing", "version": "1.0.0"}'), ("index.js", b"module.exports = 42\n")):
+            info = tarfile.TarInfo(f"package/{name}")
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    content = package.getvalue()
+    site.content["/thing/-/thing-1.0.0.tgz"] = content
+    site.content["/thing"] = json.dumps({"name": "thing", "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": {
+        "name": "thing", "version": "1.0.0", "dist": {
+            "tarball": "http://packages.test/thing/-/thing-1.0.0.tgz",
+            "integrity": "sha512-" + base64.b64encode(hashlib.sha512(content).digest()).decode()}}}}).encode()
+    person.file("package.json", {"name": "user", "version": "1.0.0"})
+    person.directory(".npm")
+    install = ["npm", "install", "--no-audit", "--no-fund", "--registry", "http://packages.test/", "--fetch-retries=0", "thing"]
+    answer = go(*install, allow=["packages.test"], seconds=120)
+    assert answer.returncode == 0, answer
+    assert (person.project / "node_modules/thing/index.js").read_text() == "module.exports = 42\n"
+    assert go(*install[:-1], "other", allow=["site.test"], seconds=120).returncode != 0
+
+
+def test_pip_downloads_from_an_index(go, world, person, site):
+    wheel = io.BytesIO()
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("thing/__init__.py", "")
+        archive.writestr("thing-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: thing\nVersion: 1.0\n")
+        archive.writestr("thing-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr("thing-1.0.dist-info/RECORD", "")
+    site.content["/simple/thing/"] = b'<a href="/thing-1.0-py3-none-any.whl">thing-1.0-py3-none-any.whl</a>'
+    site.content["/thing-1.0-py3-none-any.whl"] = wheel.getvalue()
+    words = ["/usr/bin/python3", "-m", "pip", "--disable-pip-version-check", "--retries", "0", "download", "-q", "--no-deps",
+             "-i", "http://packages.test/simple/", "--trusted-host", "packages.test", "thing"]
+    answer = go(*words, allow=["packages.test"])
+    assert answer.returncode == 0, answer
+    assert (person.project / "thing-1.0-py3-none-any.whl").read_bytes() == wheel.getvalue()
+    assert go(*words, "-d", "elsewhere").returncode == 1
+
+
+def test_node_speaks_https(go, world):
+    authority = world.certificates / "authority.pem"
+    script = """
+        require('https').get('https://site.test/x', r => r.on('data', d => process.stdout.write(d)))
+        fetch('https://site.test/y').then(r => r.text()).then(t => process.stdout.write(t))
+        """
+    answer = go("node", "-e", script, options=["--allow-read", authority, "--env", f"NODE_EXTRA_CA_CERTS={authority}"])
+    assert sorted(answer.stdout.splitlines()) == ["page /x of site.test", "page /y of site.test"], answer
+
+
+def test_asyncio_opens_fifty_connections_at_once(go):
+    answer = go(*python("""
+        import asyncio
+        async def page(number):
+            reader, writer = await asyncio.open_connection("site.test", 80)
+            writer.write(b"GET /%d HTTP/1.1\\r\\nHost: site.test\\r\\nConnection: close\\r\\n\\r\\n" % number)
+            return b"page /%d of" % number in await reader.read()
+        async def main():
+            print(sum(await asyncio.gather(*(page(i) for i in range(50)))))
+        asyncio.run(main())
+        """))
+    assert answer.stdout == "50\n", answer
+
+
+def test_a_client_that_waits_for_many_with_epoll_is_carried(go):
+    answer = go(*python("""
+        import select, socket
+        waiting, sockets = select.epoll(), {}
+        for address in socket.getaddrinfo("site.test", 80, type=socket.SOCK_STREAM) * 20:
+            s = socket.socket(address[0], address[1] | socket.SOCK_NONBLOCK)
+            s.connect_ex(address[4])
+            waiting.register(s, select.EPOLLOUT | select.EPOLLET)
+            sockets[s.fileno()] = s
+        pages = 0
+        while pages < len(sockets):
+            for fd, event in waiting.poll(10):
+                if event & select.EPOLLOUT:
+                    sockets[fd].send(b"GET /x HTTP/1.1\\r\\nHost: site.test\\r\\n\\r\\n")
+                    waiting.modify(fd, select.EPOLLIN | select.EPOLLET)
+                else:
+                    pages += b" 200 " in sockets[fd].recv(1000)
+        print(pages)
+        """))
+    assert answer.stdout.strip() in ("20", "40"), answer
+
+
+def test_names_can_be_looked_up_backwards_and_by_every_library(go):
+    answer = go("sh", "-c", "getent ahostsv4 site.test | head -n 1 | cut -d' ' -f1; "
+                            "getent hosts $(getent ahostsv4 site.test | head -n 1 | cut -d' ' -f1); "
+                            "node -e \"require('dns').resolve4('site.test', (e, a) => console.log(a[0]))\"; "
+                            "getent hosts other.test; echo $?")
+    lines = answer.stdout.split("\n")
+    assert lines[0].startswith("198.1") and lines[1].split() == [lines[0], "site.test"] and lines[2] == lines[0], answer
+    assert lines[3] == "2"
