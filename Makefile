@@ -58,10 +58,12 @@ fuzz: setup
 bench: setup-build build
 	@scripts/setup bench
 	@bench/run
+	@bench/network
 
 bench-peers: setup-build build
 	@scripts/setup bench peers
 	@bench/run --peers
+	@bench/network --peers
 
 install: all
 	@for place in '$(BIN)' '$(SHARE)'; do \

@@ -21,7 +21,7 @@ struct jail_network {
     void *argument;
 
     /* In the supervisor. */
-    bool (*start)(void *argument, pid_t init, struct error *err); /* once pid 1 exists */
+    void (*begun)(void *argument, pid_t init); /* pid 1 exists, and has what it needs */
     struct jail_watch watches[JAIL_WATCHES_MAX];
 
     /* Pid 1's end of a pair, which the supervisor sends to it and closes. */

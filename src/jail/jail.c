@@ -129,12 +129,9 @@ static enum jail_end start_in_namespaces(struct init *init, struct head_start *h
     supervised->init = head_start->child;
     supervised->control = head_start->control;
     head_start->child = 0;
-    struct jail_network *network = supervised->network;
-    if (!network || network->start(network->argument, supervised->init, err))
-        return JAIL_ENDED;
-    kill(supervised->init, SIGKILL);
-    wait_for_end(supervised->init);
-    return JAIL_REFUSED;
+    if (supervised->network)
+        supervised->network->begun(supervised->network->argument, supervised->init);
+    return JAIL_ENDED;
 }
 
 /* Should init be killed, what it leaves behind becomes ours. */

@@ -15,12 +15,14 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 /* Sockets that are made and not sent yet. */
 struct outgoing {
     int socket; /* where to */
+    int alarm;  /* watches them as well; -1: none does */
     struct net_handed handed;
     int fds[NET_HANDED_MAX];
 };
@@ -114,6 +116,9 @@ static bool make(struct outgoing *outgoing, enum net_role role, uint16_t port, b
     FD_CLEANUP int fd = socket(v6 ? AF_INET6 : AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 || !set_up(fd, &wanted))
         return error_set_errno(err, errno, "cannot make a socket for port %u inside the sandbox", (unsigned)port);
+    struct epoll_event event = {.events = EPOLLIN};
+    if (outgoing->alarm >= 0 && role != NET_ROLE_OUTLET && epoll_ctl(outgoing->alarm, EPOLL_CTL_ADD, fd, &event) < 0)
+        return error_set_errno(err, errno, "cannot watch a socket inside the sandbox");
     outgoing->handed.sockets[outgoing->handed.count] = wanted;
     outgoing->fds[outgoing->handed.count++] = fd_take(&fd);
     return true;
@@ -139,13 +144,45 @@ static bool make_outlets(struct outgoing *outgoing, uint32_t count, struct error
     return true;
 }
 
+static bool hand_alarm(int socket, int alarm, struct error *err)
+{
+    const struct net_handed handed = {.count = 1, .sockets = {{.role = NET_ROLE_ALARM}}};
+
+    if (alarm < 0)
+        return error_set_errno(err, errno, "cannot watch the sockets inside the sandbox");
+    return net_hand_over(socket, &handed, &alarm, err);
+}
+
+int net_alarm_receive(int socket)
+{
+    struct net_handed handed;
+    struct iovec part = {&handed, sizeof handed};
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    int alarm = -1;
+
+    if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != (ssize_t)sizeof handed || handed.count != 1 ||
+        handed.sockets[0].role != NET_ROLE_ALARM)
+        return -1;
+    const struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    if (head && head->cmsg_type == SCM_RIGHTS && head->cmsg_len == CMSG_LEN(sizeof alarm))
+        memcpy(&alarm, CMSG_DATA(head), sizeof alarm);
+    return alarm;
+}
+
 bool net_inside_set_up(const struct net_inside *inside, struct error *err)
 {
     enum { OUTLETS_AT_FIRST = 8 };
-    struct outgoing outgoing = {.socket = inside->socket};
+    FD_CLEANUP int alarm = epoll_create1(EPOLL_CLOEXEC);
+    struct outgoing outgoing = {.socket = inside->socket, .alarm = alarm};
     bool v6;
 
-    bool done = netns_prepare(&v6, err) && make(&outgoing, NET_ROLE_TRANSPARENT, TPROXY_PORT, false, err) &&
+    bool done = hand_alarm(inside->socket, alarm, err) && netns_prepare(&v6, err) &&
+                make(&outgoing, NET_ROLE_TRANSPARENT, TPROXY_PORT, false, err) &&
                 (!v6 || make(&outgoing, NET_ROLE_TRANSPARENT, TPROXY_PORT, true, err)) &&
                 make(&outgoing, NET_ROLE_DNS_UDP, TPROXY_DNS_PORT, v6, err) &&
                 make(&outgoing, NET_ROLE_DNS_TCP, TPROXY_DNS_PORT, v6, err) &&
@@ -159,7 +196,7 @@ bool net_inside_set_up(const struct net_inside *inside, struct error *err)
 
 bool net_inside_serve(const struct net_inside *inside)
 {
-    struct outgoing outgoing = {.socket = inside->socket};
+    struct outgoing outgoing = {.socket = inside->socket, .alarm = -1};
     struct net_outlets_wanted wanted;
     struct error ignored;
 

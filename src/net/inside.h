@@ -17,8 +17,14 @@ struct net_inside {
     bool outlets; /* publishPorts: servers inside are connected to */
 };
 
-/* Makes all of it and hands the sockets to N; keeps none. */
+/* Makes all of it and hands the sockets to N; keeps none. Before them comes the
+ * alarm. */
 bool net_inside_set_up(const struct net_inside *inside, struct error *err);
+
+/* S's side: the alarm, an epoll descriptor that can be read as soon as anybody
+ * inside wants something of N. N can be started then and finds the sockets where
+ * they are. -1: pid 1 has said something else, or is gone. */
+int net_alarm_receive(int socket);
 
 /* When `socket` is readable: makes the outlets that N asks for. False when N is
  * gone. */

@@ -80,7 +80,7 @@ struct net_verdict {
     char reason[NET_REASON_MAX];
 };
 
-/* Pid 1 to N, with the sockets it made in the sandbox's network namespace
+/* Pid 1 to N (but the alarm: to S), with the sockets it made in the sandbox's network namespace
  * (SCM_RIGHTS), one for each entry and in the same order. All of them do not
  * block. */
 enum net_role {
@@ -90,7 +90,8 @@ enum net_role {
     NET_ROLE_HTTP,            /* listens on localhost: the HTTP proxy */
     NET_ROLE_SOCKS,           /* likewise, SOCKS5 */
     NET_ROLE_HOST_PORT,       /* listens on localhost at `port` for the host's */
-    NET_ROLE_OUTLET           /* not connected: for one connection to a server inside */
+    NET_ROLE_OUTLET,          /* not connected: for one connection to a server inside */
+    NET_ROLE_ALARM            /* for S, before all others: an epoll descriptor that watches them */
 };
 
 struct net_socket {

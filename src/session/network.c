@@ -1,8 +1,9 @@
-/* Before the run: the token, the parent proxies, the published ports. Once pid 1
- * exists: the network process. While it runs: its questions are answered by
- * decide() on the policy in force. Should it end before the run does, the network
- * is gone, and nothing that was refused comes through: the sockets inside that it
- * served are closed with it, and what connects to them is refused. */
+/* Before the run: the token, the parent proxies, the published ports. When
+ * somebody inside wants something for the first time: the network process, which
+ * finds the sockets that pid 1 has sent to it. While it runs: its questions are
+ * answered by decide() on the policy in force. Should it end before the run does,
+ * the network is gone, and nothing that was refused comes through: the sockets
+ * inside that it served are closed with it, and what connects to them is refused. */
 #include "session/network.h"
 
 #include "base/fd.h"
@@ -13,6 +14,7 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -23,7 +25,7 @@ _Static_assert((int)PLAN_HTTP_PORT == (int)NET_HTTP_PORT && (int)PLAN_SOCKS_PORT
 _Static_assert((int)PROXY_AUTHORIZATION_MAX <= (int)NET_AUTHORIZATION_MAX, "what was parsed fits");
 _Static_assert(2 * (int)PLAN_PUBLISH_MAX <= (int)NET_PUBLISHED_MAX, "a listener for each family");
 
-enum { WATCH_LINK, WATCH_CONTROL };
+enum { WATCH_LINK, WATCH_CONTROL, WATCH_INSIDE, WATCH_ALARM };
 
 /* ---- the parent proxy ---- */
 
@@ -116,18 +118,77 @@ static bool serve_inside(void *argument, int socket)
     return net_inside_serve(&inside);
 }
 
-static bool start(void *argument, pid_t init, struct error *err)
+static void tell(void *argument, const struct net_event *event)
+{
+    struct network *network = argument;
+    struct arena arena ARENA_CLEANUP = {0};
+    struct net_event full = *event;
+    struct decision decision;
+    struct host host;
+    struct error ignored;
+
+    /* When a connection is over, nobody has decided anything: by what rule was it let through? */
+    if (!full.decision && full.refusal == NET_NOT_REFUSED && host_parse(full.name, &host, &ignored)) {
+        decision = decide_connect(network->judge.policy, &host, full.port);
+        full.decision = decision.allowed ? &decision : NULL;
+    }
+    refused_hosts_note(&network->refused, &arena, &full);
+}
+
+static bool judge_open(struct network *network, struct error *err)
+{
+    struct net_judge *judge = &network->judge;
+    const struct policy *policy = network->reload.policy;
+
+    *judge = (struct net_judge){.policy = policy,
+                                .parent_http = network->config.parent_http,
+                                .parent_https = network->config.parent_https,
+                                .tell = tell,
+                                .argument = network};
+    if (!guard_open(network->session->arena, &judge->guard, err))
+        return false;
+    judge->guard.denied = &policy->network.denied;
+    judge->guard.denied_resolved = &policy->network.denied_resolved;
+    return true;
+}
+
+static void begun(void *argument, pid_t init)
 {
     struct network *network = argument;
 
     network->refused.init = init;
-    bool started = net_start(&network->config, network->served, network->session->arena, &network->process, err);
-    fd_close(&network->served);
     fd_close(&network->inside.socket);
+    network->hooks.watches[WATCH_INSIDE].fd = network->served;
+}
+
+/* Pid 1 has made its sockets, or is making them. */
+static void take_alarm(void *argument, struct jail_watch *watch)
+{
+    struct network *network = argument;
+    struct epoll_event event = {.events = EPOLLIN};
+
+    watch->fd = -1;
+    network->alarm = net_alarm_receive(network->served);
+    for (size_t i = 0; network->alarm >= 0 && i < network->config.published_count; i++)
+        epoll_ctl(network->alarm, EPOLL_CTL_ADD, network->config.published[i].listener, &event);
+    network->hooks.watches[WATCH_ALARM].fd = network->alarm;
+}
+
+/* Somebody wants something: many commands never do. */
+static void start(void *argument, struct jail_watch *watch)
+{
+    struct network *network = argument;
+    struct error err;
+
+    watch->fd = -1;
+    fd_close(&network->alarm);
+    network->started = judge_open(network, &err) &&
+                       net_start(&network->config, network->served, network->session->arena, &network->process, &err);
+    fd_close(&network->served);
     close_published(&network->config);
-    network->started = started;
-    network->hooks.watches[WATCH_LINK].fd = started ? network->process.link : -1;
-    return started;
+    network->hooks.watches[WATCH_LINK].fd = network->started ? network->process.link : -1;
+    if (!network->started)
+        log_error("%s; the command has no network", err.text);
 }
 
 static void answer(void *argument, struct jail_watch *watch)
@@ -151,23 +212,6 @@ static void control(void *argument, struct jail_watch *watch)
     network->judge.guard.denied_resolved = &network->judge.policy->network.denied_resolved;
 }
 
-static void tell(void *argument, const struct net_event *event)
-{
-    struct network *network = argument;
-    struct arena arena ARENA_CLEANUP = {0};
-    struct net_event full = *event;
-    struct decision decision;
-    struct host host;
-    struct error ignored;
-
-    /* When a connection is over, nobody has decided anything: by what rule was it let through? */
-    if (!full.decision && full.refusal == NET_NOT_REFUSED && host_parse(full.name, &host, &ignored)) {
-        decision = decide_connect(network->judge.policy, &host, full.port);
-        full.decision = decision.allowed ? &decision : NULL;
-    }
-    refused_hosts_note(&network->refused, &arena, &full);
-}
-
 /* ---- the whole ---- */
 
 static bool configure(struct network *network, struct error *err)
@@ -189,31 +233,15 @@ static bool configure(struct network *network, struct error *err)
            publish(&session->plan, config, err);
 }
 
-static bool judge_open(struct network *network, struct error *err)
-{
-    struct net_judge *judge = &network->judge;
-    const struct policy *policy = &network->session->policy;
-
-    *judge = (struct net_judge){.policy = policy,
-                                .parent_http = network->config.parent_http,
-                                .parent_https = network->config.parent_https,
-                                .tell = tell,
-                                .argument = network};
-    if (!guard_open(network->session->arena, &judge->guard, err))
-        return false;
-    judge->guard.denied = &policy->network.denied;
-    judge->guard.denied_resolved = &policy->network.denied_resolved;
-    return true;
-}
-
 bool network_open(struct session *session, int control_fd, struct network *network, struct error *err)
 {
     const struct plan *plan = &session->plan;
     int ends[2];
 
-    *network = (struct network){.session = session, .served = -1, .inside = {.socket = -1}, .reload = {.fd = -1}};
+    *network =
+        (struct network){.session = session, .served = -1, .alarm = -1, .inside = {.socket = -1}, .reload = {.fd = -1}};
     network->hooks = (struct jail_network){.argument = network,
-                                           .start = start,
+                                           .begun = begun,
                                            .set_up_inside = set_up_inside,
                                            .serve_inside = serve_inside,
                                            .inside = -1};
@@ -221,8 +249,9 @@ bool network_open(struct session *session, int control_fd, struct network *netwo
         network->hooks.watches[i].fd = -1;
     network->hooks.watches[WATCH_LINK].ready = answer;
     network->hooks.watches[WATCH_CONTROL].ready = control;
-    if (!reload_open(session, control_fd, &network->reload, err) || !configure(network, err) ||
-        !judge_open(network, err))
+    network->hooks.watches[WATCH_INSIDE].ready = take_alarm;
+    network->hooks.watches[WATCH_ALARM].ready = start;
+    if (!reload_open(session, control_fd, &network->reload, err) || !configure(network, err))
         return false;
     network->hooks.watches[WATCH_CONTROL].fd = network->reload.fd;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
@@ -247,6 +276,7 @@ void network_close(struct network *network)
             ;
     }
     fd_close(&network->served);
+    fd_close(&network->alarm);
     fd_close(&network->inside.socket);
     close_published(&network->config);
     reload_close(&network->reload);

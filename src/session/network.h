@@ -19,7 +19,8 @@ struct network {
     struct net_judge judge;
     struct reload reload;
     struct refused_hosts refused;
-    int served; /* the network process's end of what leads inside */
+    int served; /* the network process's end of what leads inside, until it has it */
+    int alarm;  /* can be read when it is time to start it */
     bool started;
     struct jail_network hooks;
 };

@@ -239,3 +239,25 @@ def test_a_port_that_is_taken_cannot_be_published(world, person):
     world.listener(("127.0.0.1", port), on_machine=True)
     answer = world.cloche(person, "run", "--publish", port, "--", "true")
     assert answer.returncode == 125 and f"port {port}" in answer.stderr and "in use" in answer.stderr, answer
+
+
+# -- when it is started
+
+def test_a_command_that_wants_nothing_of_the_network_starts_no_network_process(world, person, site):
+    mark = f"mark-{os.urandom(6).hex()}"
+    run = world.start(person, person.binaries / "cloche", "run", "--allow-domain", "site.test", "--", "sh", "-c",
+                      "echo up; read first; curl -sS --noproxy '*' http://site.test/x; echo; read second", mark,
+                      stdin=subprocess.PIPE)
+
+    def own():
+        return [pid for pid in processes(mark) if os.readlink(f"/proc/{pid}/exe").endswith("/cloche")]
+    try:
+        assert run.stdout.readline() == "up\n"
+        before = len(own())
+        run.stdin.write("\n")
+        run.stdin.flush()
+        assert run.stdout.readline() == "page /x of site.test\n"
+        assert len(own()) == before + 1, "the positive control: one that does has one"
+    finally:
+        run.communicate()
+    assert wait_until(lambda: own() == [])
