@@ -276,6 +276,8 @@ static void note_what_surprises(const struct session *session, struct answer *an
     case OPERATION_WRITE:
         if (decision->allowed && decision->backing == BACKING_PRIVATE && exists(session, answer->real))
             answer->note = "private to the run: what the host has there is not visible";
+        if (decision->allowed && session->around.shares_proc && path_covers(SLICE("/proc"), answer->real))
+            answer->note = "of processes outside the kernel shows no memory, environment or files";
         break;
     case OPERATION_CONNECT:
         if (!decision->allowed && host_is_loopback(&answer->question.host) && session->plan.network != NETWORK_HOST &&

@@ -258,6 +258,7 @@ def test_explain_tells_what_the_run_will_be(person):
     verdicts = [answer["verdict"] for answer in
                 json.loads(where_mounted(person, COVERED, "explain", "--json", *questions).stdout)["answers"]]
     assert verdicts == ["allowed", "denied", "denied"]
+    assert "no memory, environment" in where_mounted(person, COVERED, "explain", "read:/proc/1/environ").stdout
     assert person.explain()["weaker"] is None
     assert person.allowed("write:/proc/self/comm")
 
