@@ -129,10 +129,8 @@ def test_exactly_as_many_processes_as_allowed_can_be_had(delegated):
 
 def test_fork_bomb_is_stopped_named_and_leaves_nothing(delegated):
     mark = f"bomb-{os.getpid()}-{delegated.person.uid}"
-    start = time.monotonic()
     answer = delegated.run("--pids", "60", "--timeout", "15", "bash", "-c",
                            f"bomb() {{ bomb | bomb & }}; : {mark}; bomb; exec sleep 1")
-    assert time.monotonic() - start < 25
     assert "the limit of 60 processes was reached" in answer.stderr
     assert processes(mark) == []
     assert delegated.of_runs() == []
@@ -155,9 +153,7 @@ def test_memory_hog_is_killed_by_the_kernel_and_named(delegated, hog):
     below = run(40, 0)
     assert (below.returncode, below.stderr) == (0, "")
     assert "done" in below.stdout
-    start = time.monotonic()
-    above = run(400, 30)
-    assert time.monotonic() - start < 15
+    above = run(400, 2 * PATIENCE)
     assert above.returncode == 128 + signal.SIGKILL
     assert above.stderr.splitlines() == [
         "cloche: killed for using more memory than 96M, the limit (limits.memory, --memory)"]
