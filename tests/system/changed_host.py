@@ -2,10 +2,12 @@
 Landlock says it is of an older ABI. What the command starts sees the same.
 
     changed_host.py answer NUMBER ERRNO COMMAND...      changed_host.py abi ABI COMMAND...
+    changed_host.py socket PROTOCOL COMMAND...          there are no sockets of this protocol
 """
 
 import array
 import ctypes
+import errno
 import fcntl
 import os
 import socket
@@ -17,6 +19,7 @@ import time
 SECCOMP_RET_ERRNO, SECCOMP_RET_ALLOW, SECCOMP_RET_USER_NOTIF = 0x00050000, 0x7FFF0000, 0x7FC00000
 LANDLOCK_CREATE_RULESET = 444  # the same everywhere
 SECCOMP = {"x86_64": 317, "aarch64": 277}.get(os.uname().machine)
+SOCKET = {"x86_64": 41, "aarch64": 198}.get(os.uname().machine)
 
 
 def answer_call(number, action, only_third_argument=None):
@@ -67,6 +70,9 @@ def main():
     how, first, *rest = sys.argv[1:]
     if how == "abi":
         pretend_abi(int(first), rest)
+    if how == "socket":
+        answer_call(SOCKET, SECCOMP_RET_ERRNO | errno.EPROTONOSUPPORT, int(first))
+        os.execv(rest[0], rest)
     answer_call(int(first), SECCOMP_RET_ERRNO | int(rest[0]))
     os.execv(rest[1], rest[1:])
 
