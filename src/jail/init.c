@@ -266,7 +266,7 @@ static void wait_for(struct init *init, const struct addressee *to, int signals,
                 leave(init);
             deliver(to, &order);
         }
-        if (polled[2].revents && !init->network->serve_inside(init->network->argument, init->inside))
+        if (init->network && polled[2].revents && !init->network->serve_inside(init->network->argument, init->inside))
             polled[2].fd = -1;
         if (polled[1].revents) {
             struct signalfd_siginfo info;

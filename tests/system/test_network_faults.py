@@ -373,6 +373,22 @@ def test_the_descriptor_is_not_visible_inside_and_its_end_changes_nothing(world,
     run.end()
 
 
+def test_srt_takes_new_settings_too(world, person, site):
+    world.names.add("later.test", SERVER_V4)
+
+    def settings(*allowed):
+        return {"network": {"allowedDomains": list(allowed), "deniedDomains": []},
+                "filesystem": {"denyRead": [], "allowWrite": [], "denyWrite": []}}
+
+    run = Controlled(world, person, "-s", person.file("settings.json", settings("site.test")), program="srt")
+    assert run.reaches("site.test") and not run.reaches("later.test")
+    run.tell({"network": {"allowedDomains": ["later.test"]}})  # not all that srt wants
+    assert not run.reaches("later.test")
+    run.tell(settings("later.test"))
+    assert wait_until(lambda: run.reaches("later.test")) and not run.reaches("site.test")
+    run.end()
+
+
 def test_control_needs_a_descriptor_that_can_be_read(world, person, site):
     for number in ("2", "77", "x", "-1"):
         answer = world.cloche(person, "run", f"--control-fd={number}", "true")
