@@ -16,6 +16,11 @@ void log_set_level(enum log_level level)
     current_level = level;
 }
 
+bool log_is_verbose(void)
+{
+    return current_level == LOG_VERBOSE;
+}
+
 void log_set_name(const char *name)
 {
     current_name = name;

@@ -4,9 +4,12 @@
 #ifndef CLOCHE_BASE_LOG_H
 #define CLOCHE_BASE_LOG_H
 
+#include <stdbool.h>
+
 enum log_level { LOG_QUIET, LOG_NORMAL, LOG_VERBOSE };
 
 void log_set_level(enum log_level level);
+bool log_is_verbose(void);
 void log_set_name(const char *name); /* lives as long as the process */
 
 /* Errors are always said; warnings unless quiet; details only when verbose. */

@@ -28,13 +28,6 @@ static void fill(const struct address *address, uint16_t port, struct sockaddr_s
     }
 }
 
-static const struct net_parent *parent_of(const struct tunnel *tunnel)
-{
-    const struct net_config *config = tunnel->network->config;
-
-    return tunnel->protocol == NET_HTTP ? &config->parent_http : &config->parent_https;
-}
-
 /* Through a proxy, and not a plain request that it takes as it is? */
 static bool needs_connect(const struct tunnel *tunnel)
 {
@@ -52,7 +45,7 @@ static void open_tunnel(struct tunnel *tunnel)
 
 static void connected(struct tunnel *tunnel)
 {
-    const char *authorization = tunnel->route == NET_PARENT ? parent_of(tunnel)->authorization : "";
+    const char *authorization = tunnel->route == NET_PARENT ? tunnel_parent(tunnel)->authorization : "";
     char request[HTTP_REPLY_MAX];
 
     tunnel->server.writable = true;
@@ -89,7 +82,7 @@ static int new_socket(struct tunnel *tunnel, bool v6)
 static uint16_t port_of(const struct tunnel *tunnel)
 {
     if (tunnel->route == NET_PARENT)
-        return parent_of(tunnel)->port;
+        return tunnel_parent(tunnel)->port;
     return tunnel->port;
 }
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
+#include <stdlib.h>
 
 struct class
 {
@@ -150,23 +151,45 @@ static bool address_of(const struct sockaddr *from, struct address *address)
     return false;
 }
 
-bool guard_open(struct arena *arena, struct guard *guard, struct error *err)
+static size_t count_addresses(const struct ifaddrs *all)
 {
-    struct ifaddrs *all;
-    size_t capacity = 0;
+    size_t count = 0;
 
-    guard->own = NULL;
-    guard->own_count = 0;
+    for (const struct ifaddrs *one = all; one; one = one->ifa_next)
+        count++;
+    return count;
+}
+
+bool guard_refresh(struct guard *guard, struct error *err)
+{
+    enum { GOOD_FOR_SECONDS = 5 };
+    struct ifaddrs *all;
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (guard->own && now.tv_sec - guard->own_read < GOOD_FOR_SECONDS)
+        return true;
     if (getifaddrs(&all) < 0)
         return error_set_errno(err, errno, "cannot list this machine's own addresses");
-    for (const struct ifaddrs *one = all; one; one = one->ifa_next) {
-        struct address address;
-        if (!address_of(one->ifa_addr, &address))
-            continue;
-        guard->own =
-            arena_grow(arena, guard->own, guard->own_count, guard->own_count + 1, &capacity, sizeof *guard->own);
-        guard->own[guard->own_count++] = address;
+    struct address *own = calloc(count_addresses(all) + 1, sizeof *own);
+    size_t count = 0;
+    for (const struct ifaddrs *one = own ? all : NULL; one; one = one->ifa_next) {
+        if (address_of(one->ifa_addr, &own[count]))
+            count++;
     }
     freeifaddrs(all);
+    if (!own)
+        return error_set(err, "no memory for this machine's own addresses");
+    guard_close(guard);
+    guard->own = own;
+    guard->own_count = count;
+    guard->own_read = now.tv_sec;
     return true;
+}
+
+void guard_close(struct guard *guard)
+{
+    free(guard->own);
+    guard->own = NULL;
+    guard->own_count = 0;
 }

@@ -7,16 +7,21 @@
 
 #include "policy/model.h"
 
+#include <time.h>
+
 struct guard {
     const struct host_rules *allowed;         /* allowedDomains: who names an address there means it */
     const struct host_rules *denied;          /* deniedDomains: its addresses are refused as results too */
     const struct host_rules *denied_resolved; /* deniedResolvedAddresses */
     struct address *own;                      /* this host's addresses */
     size_t own_count;
+    time_t own_read; /* when; monotonic */
 };
 
-/* Reads this host's addresses into `arena`. */
-bool guard_open(struct arena *arena, struct guard *guard, struct error *err);
+/* Reads this host's addresses, if that was not done a moment ago: they change
+ * with the networks it is in. False leaves those that are known. */
+bool guard_refresh(struct guard *guard, struct error *err);
+void guard_close(struct guard *guard);
 
 /* NULL: it may be dialled. Else what it is, in srt's words: "a loopback address". */
 const char *guard_refuses(const struct guard *guard, const struct address *address, uint16_t port);

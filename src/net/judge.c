@@ -122,6 +122,8 @@ static void choose_route(struct judgement *judgement)
 static void judge_connect(struct judgement *judgement)
 {
     const struct net_question *question = judgement->question;
+
+    guard_refresh(&judgement->judge->guard, NULL);
     struct decision decision = decide_connect(judgement->judge->policy, &judgement->host, question->port);
 
     if (!decision.allowed) {

@@ -40,9 +40,8 @@ struct stream {
     bool over;
 };
 
-union control {
-    struct cmsghdr header; /* aligns */
-    char bytes[CMSG_SPACE(sizeof(struct in6_pktinfo))];
+struct control {
+    _Alignas(struct cmsghdr) char bytes[CMSG_SPACE(sizeof(struct in6_pktinfo))];
 };
 
 struct job {
@@ -52,7 +51,7 @@ struct job {
     int fd;
     struct sockaddr_storage client;
     socklen_t client_length;
-    union control control; /* from which of our addresses to answer */
+    struct control control; /* from which of our addresses to answer */
     size_t control_length;
 };
 
@@ -333,6 +332,15 @@ static void take_message(struct job *job, struct slice message)
     }
 }
 
+static void set_control(struct job *job, int level, int type, const void *info, size_t size)
+{
+    struct cmsghdr *header = (struct cmsghdr *)(void *)job->control.bytes;
+
+    *header = (struct cmsghdr){.cmsg_level = level, .cmsg_type = type, .cmsg_len = CMSG_LEN(size)};
+    memcpy(CMSG_DATA(header), info, size);
+    job->control_length = CMSG_SPACE(size);
+}
+
 /* The answer comes from the address the query went to: musl and c-ares insist. */
 static void answer_from_there(struct job *job, const struct msghdr *message)
 {
@@ -344,18 +352,12 @@ static void answer_from_there(struct job *job, const struct msghdr *message)
         struct in_pktinfo info;
         memcpy(&info, CMSG_DATA(header), sizeof info);
         info = (struct in_pktinfo){.ipi_spec_dst = info.ipi_addr};
-        job->control.header =
-            (struct cmsghdr){.cmsg_level = IPPROTO_IP, .cmsg_type = IP_PKTINFO, .cmsg_len = CMSG_LEN(sizeof info)};
-        memcpy(CMSG_DATA(&job->control.header), &info, sizeof info);
-        job->control_length = CMSG_SPACE(sizeof info);
+        set_control(job, IPPROTO_IP, IP_PKTINFO, &info, sizeof info);
     } else if (header->cmsg_level == IPPROTO_IPV6 && header->cmsg_type == IPV6_PKTINFO) {
         struct in6_pktinfo info;
         memcpy(&info, CMSG_DATA(header), sizeof info);
         info.ipi6_ifindex = 0;
-        job->control.header =
-            (struct cmsghdr){.cmsg_level = IPPROTO_IPV6, .cmsg_type = IPV6_PKTINFO, .cmsg_len = CMSG_LEN(sizeof info)};
-        memcpy(CMSG_DATA(&job->control.header), &info, sizeof info);
-        job->control_length = CMSG_SPACE(sizeof info);
+        set_control(job, IPPROTO_IPV6, IPV6_PKTINFO, &info, sizeof info);
     }
 }
 
@@ -366,7 +368,7 @@ static void udp_ready(struct watch *watch, uint32_t events)
     (void)events;
     for (int i = 0; i < READS_AT_ONCE; i++) {
         struct sockaddr_storage client;
-        union control control;
+        struct control control;
         struct iovec part = {network->scratch, SCRATCH_SIZE};
         struct msghdr message = {.msg_name = &client,
                                  .msg_namelen = sizeof client,

@@ -125,7 +125,7 @@ void tunnel_close(struct tunnel *tunnel)
     if (tunnel->over)
         return;
     tunnel->over = true;
-    if (tunnel->allowed)
+    if (tunnel->allowed && network->config->tell_ends)
         tell_end(tunnel);
     loop_timer_stop(&tunnel->timer);
     loop_errand_stop(&tunnel->errand);
@@ -372,7 +372,7 @@ static void resolve(struct tunnel *tunnel, const struct host *host)
     }
 }
 
-static const struct net_parent *parent_of(const struct tunnel *tunnel)
+const struct net_parent *tunnel_parent(const struct tunnel *tunnel)
 {
     const struct net_config *config = tunnel->network->config;
 
@@ -394,7 +394,7 @@ static void answered(void *argument, const struct net_verdict *verdict, int fd)
     tunnel->route = (enum net_route)verdict->route;
     tunnel->usable = verdict->usable;
     if (tunnel->route == NET_PARENT)
-        resolve(tunnel, &parent_of(tunnel)->host);
+        resolve(tunnel, &tunnel_parent(tunnel)->host);
     else if (tunnel->route == NET_MITM || tunnel->usable)
         dial_begin(tunnel);
     else

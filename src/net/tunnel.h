@@ -90,6 +90,7 @@ void tunnel_reset(struct tunnel *tunnel); /* closes both sides, the client's har
 void tunnel_close(struct tunnel *tunnel);
 void tunnel_tell_refused(struct tunnel *tunnel, enum net_refusal refusal);
 void tunnels_bury(struct network *network);
+const struct net_parent *tunnel_parent(const struct tunnel *tunnel); /* the proxy above, for its kind */
 
 /* dial.c */
 void dial_begin(struct tunnel *tunnel); /* addresses are known */

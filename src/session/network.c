@@ -145,10 +145,8 @@ static bool judge_open(struct network *network, struct error *err)
                                 .parent_https = network->config.parent_https,
                                 .tell = tell,
                                 .argument = network};
-    if (!guard_open(network->session->arena, &judge->guard, err))
+    if (!guard_refresh(&judge->guard, err))
         return false;
-    judge->guard.denied = &policy->network.denied;
-    judge->guard.denied_resolved = &policy->network.denied_resolved;
     return true;
 }
 
@@ -208,8 +206,6 @@ static void control(void *argument, struct jail_watch *watch)
     reload_read(&network->reload);
     watch->fd = network->reload.fd;
     network->judge.policy = network->reload.policy;
-    network->judge.guard.denied = &network->judge.policy->network.denied;
-    network->judge.guard.denied_resolved = &network->judge.policy->network.denied_resolved;
 }
 
 /* ---- the whole ---- */
@@ -224,6 +220,7 @@ static bool configure(struct network *network, struct error *err)
      * cannot): only srt insists. */
     if (policy->around.personality == PERSONALITY_SRT)
         memcpy(config->token, policy->around.proxy_token, sizeof config->token);
+    config->tell_ends = log_is_verbose();
     config->require_host_match = policy->network.require_host_match;
     config->refuse_opaque_tunnels = policy->network.refuse_opaque_tunnels;
     config->external_http = (uint16_t)policy->network.http_proxy_port;
@@ -275,6 +272,7 @@ void network_close(struct network *network)
         while (waitpid(network->process.pid, NULL, 0) < 0 && errno == EINTR)
             ;
     }
+    guard_close(&network->judge.guard);
     fd_close(&network->served);
     fd_close(&network->alarm);
     fd_close(&network->inside.socket);
