@@ -345,9 +345,9 @@ bool options_descriptor(const char *text, int *fd)
     enum { FIRST = 3, LAST = 1 << 20 };
 
     *fd = 0;
-    for (; *text >= '0' && *text <= '9' && *fd <= LAST; text++)
+    for (; text && *text >= '0' && *text <= '9' && *fd <= LAST; text++)
         *fd = *fd * 10 + (*text - '0');
-    return !*text && *fd >= FIRST && *fd <= LAST;
+    return text && !*text && *fd >= FIRST && *fd <= LAST;
 }
 
 bool options_waive(const struct options *options, const struct refusal *refusal)

@@ -23,7 +23,7 @@ static void flush(struct network *network)
 
         if (sent < 0 && errno == EAGAIN)
             return;
-        link_remove(&ask->link);
+        link_take(&asks->waiting);
         if (sent < 0)
             network->loop.stop = true; /* S is gone */
         else if (ask->answered)

@@ -90,10 +90,9 @@ size_t http_request_write(const struct http_request *request, bool for_proxy, co
     put_start(&head, request, for_proxy);
     for (size_t i = 0; i < request->header_count; i++) {
         const struct http_header *header = &request->headers[i];
+        bool kept = !is_of_one_hop(header->name) && !is_named_by_connection(request, header->name);
 
-        if (request->upgrade && slice_equal_ignoring_case(header->name, SLICE("Upgrade")))
-            put_header(&head, header->name, header->value);
-        else if (!is_of_one_hop(header->name) && !is_named_by_connection(request, header->name))
+        if (kept || (request->upgrade && slice_equal_ignoring_case(header->name, SLICE("Upgrade"))))
             put_header(&head, header->name, header->value);
     }
     if (request->body == HTTP_CHUNKED)

@@ -39,6 +39,16 @@ void link_remove(struct link *item)
     item->next = item->previous = NULL;
 }
 
+struct link *link_take(struct link *list)
+{
+    struct link *first = list->next;
+
+    if (first == list)
+        return NULL;
+    link_remove(first);
+    return first;
+}
+
 static uint64_t milliseconds(void)
 {
     struct timespec now;

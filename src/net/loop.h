@@ -67,6 +67,8 @@ bool loop_turn(struct loop *loop, int patience);
 void link_init(struct link *list);
 void link_append(struct link *list, struct link *item);
 void link_remove(struct link *item);
+/* The first of a list, taken off it; NULL when there is none. */
+struct link *link_take(struct link *list);
 static inline bool link_is_empty(const struct link *list)
 {
     return list->next == list;

@@ -145,11 +145,8 @@ void tunnel_close(struct tunnel *tunnel)
 
 void tunnels_bury(struct network *network)
 {
-    while (!link_is_empty(&network->graveyard)) {
-        struct tunnel *tunnel = (struct tunnel *)network->graveyard.next;
-        link_remove(&tunnel->link);
-        free(tunnel);
-    }
+    for (struct link *first; (first = link_take(&network->graveyard));)
+        free(first); /* the link is the first thing in a tunnel */
 }
 
 void tunnel_reset(struct tunnel *tunnel)
