@@ -278,5 +278,7 @@ void network_close(struct network *network)
     fd_close(&network->inside.socket);
     close_published(&network->config);
     reload_close(&network->reload);
-    refused_hosts_say(&network->refused);
+    /* srt says nothing of its own, and has no option to name. */
+    if (network->session->around.personality != PERSONALITY_SRT)
+        refused_hosts_say(&network->refused);
 }

@@ -54,6 +54,7 @@ static void apply(struct reload *reload, struct slice line)
     next.network.allowed = loaded.network.allowed;
     next.network.denied = loaded.network.denied;
     next.network.denied_resolved = loaded.network.denied_resolved;
+    next.network.mitm_proxy = loaded.network.mitm_proxy;
     arena_free(&reload->arena);
     reload->arena = arena;
     reload->replacement = next;

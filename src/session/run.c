@@ -8,6 +8,13 @@ enum jail_end session_run(struct session *session, char *const *argv, int contro
 {
     struct network *network;
 
+    if (session->plan.network != NETWORK_FILTERED && control_fd > 0) {
+        error_set(err,
+                  "--control-fd replaces the lists of hosts of a filtered network, but network.mode is %s (%s: %s)",
+                  session->plan.network == NETWORK_HOST ? "host" : "none", session->policy.network.mode_origin.file,
+                  session->policy.network.mode_origin.path);
+        return JAIL_REFUSED;
+    }
     if (session->plan.network != NETWORK_FILTERED)
         return jail_run(&session->plan, argv, head_start, NULL, status, err);
     network = ARENA_NEW(session->arena, struct network);

@@ -386,10 +386,15 @@ def test_srt_takes_new_settings_too(world, person, site):
     assert not run.reaches("later.test")
     run.tell(settings("later.test"))
     assert wait_until(lambda: run.reaches("later.test")) and not run.reaches("site.test")
-    run.end()
+    assert "denied:" not in run.end()
 
 
 def test_control_needs_a_descriptor_that_can_be_read(world, person, site):
     for number in ("2", "77", "x", "-1"):
         answer = world.cloche(person, "run", f"--control-fd={number}", "true")
         assert answer.returncode == 125 and "--control-fd" in answer.stderr, answer
+    read, write = os.pipe()
+    answer = world.cloche(person, "run", "-p", "strict", f"--control-fd={read}", "true", pass_fds=[read])
+    assert answer.returncode == 125 and "network.mode is none (preset:strict: network.mode)" in answer.stderr, answer
+    os.close(read)
+    os.close(write)
