@@ -219,6 +219,7 @@ static void take(struct network *network, const struct net_socket *socket, int f
     case NET_ROLE_HTTP:
     case NET_ROLE_SOCKS:
     case NET_ROLE_HOST_PORT:
+        network->has_v6 = network->has_v6 || socket->v6;
         add(network, (enum net_role)socket->role, socket->port, fd, false);
         return;
     default:

@@ -63,6 +63,7 @@ struct network {
     struct listener listeners[LISTENERS_MAX];
     size_t listener_count;
     bool listeners_paused;
+    bool has_v6; /* inside */
     struct timer pause;          /* when descriptors ran out */
     int outlets[2][OUTLETS_MAX]; /* by family: IPv4, IPv6 */
     size_t outlet_count[2];

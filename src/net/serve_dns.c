@@ -157,11 +157,21 @@ static struct slice name_of(const struct job *job)
     return (struct slice){job->query.host.name, job->query.host.name_length};
 }
 
+/* Addresses that nobody inside could connect to are not given out. */
+static bool is_kind_unusable(const struct job *job)
+{
+    return job->query.type == DNS_TYPE_AAAA && !job->server->network->has_v6;
+}
+
 static void finish_synthetic(struct job *job)
 {
     struct address address;
     uint32_t number;
 
+    if (is_kind_unusable(job)) {
+        finish_code(job, DNS_NOERROR, DNS_EDE_NONE, "");
+        return;
+    }
     if (!names_number(job->server->network->names, name_of(job), &number)) {
         finish_code(job, DNS_SERVFAIL, DNS_EDE_NONE, "too many names in one run");
         return;
@@ -264,7 +274,7 @@ static void answer_localhost(struct job *job)
 {
     struct address address = {.v6 = job->query.type == DNS_TYPE_AAAA};
 
-    if (job->query.type != DNS_TYPE_A && job->query.type != DNS_TYPE_AAAA) {
+    if ((job->query.type != DNS_TYPE_A && job->query.type != DNS_TYPE_AAAA) || is_kind_unusable(job)) {
         finish_code(job, DNS_NOERROR, DNS_EDE_NONE, "");
         return;
     }

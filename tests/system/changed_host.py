@@ -2,7 +2,8 @@
 Landlock says it is of an older ABI. What the command starts sees the same.
 
     changed_host.py answer NUMBER ERRNO COMMAND...      changed_host.py abi ABI COMMAND...
-    changed_host.py socket PROTOCOL COMMAND...          there are no sockets of this protocol
+    changed_host.py protocol NUMBER COMMAND...          there are no sockets of this protocol
+    changed_host.py family NUMBER COMMAND...            ... of this family
 """
 
 import array
@@ -22,13 +23,14 @@ SECCOMP = {"x86_64": 317, "aarch64": 277}.get(os.uname().machine)
 SOCKET = {"x86_64": 41, "aarch64": 198}.get(os.uname().machine)
 
 
-def answer_call(number, action, only_third_argument=None):
-    """A filter that answers one system call of this process and all it starts."""
+def answer_call(number, action, only=None):
+    """A filter that answers one system call of this process and all it starts; `only` where the argument of
+    that position has that value."""
     def statement(code, jump_true, jump_false, value):
         return struct.pack("=HBBI", code, jump_true, jump_false, value)
 
-    third = [] if only_third_argument is None else [statement(0x20, 0, 0, 32), statement(0x15, 0, 1, only_third_argument)]
-    lines = [statement(0x20, 0, 0, 0), statement(0x15, 0, 1 + len(third), number), *third,
+    argument = [statement(0x20, 0, 0, 16 + 8 * only[0]), statement(0x15, 0, 1, only[1])] if only else []
+    lines = [statement(0x20, 0, 0, 0), statement(0x15, 0, 1 + len(argument), number), *argument,
              statement(0x06, 0, 0, action), statement(0x06, 0, 0, SECCOMP_RET_ALLOW)]
     libc = ctypes.CDLL(None, use_errno=True)
     code = ctypes.create_string_buffer(b"".join(lines))
@@ -44,7 +46,7 @@ def pretend_abi(abi, command):
     ours, theirs = socket.socketpair()
     child = os.fork()
     if child == 0:
-        listener = answer_call(LANDLOCK_CREATE_RULESET, SECCOMP_RET_USER_NOTIF, 1)
+        listener = answer_call(LANDLOCK_CREATE_RULESET, SECCOMP_RET_USER_NOTIF, (2, 1))
         socket.send_fds(theirs, [b"x"], [listener])
         os.close(listener)
         os.execv(command[0], command)
@@ -70,8 +72,9 @@ def main():
     how, first, *rest = sys.argv[1:]
     if how == "abi":
         pretend_abi(int(first), rest)
-    if how == "socket":
-        answer_call(SOCKET, SECCOMP_RET_ERRNO | errno.EPROTONOSUPPORT, int(first))
+    if how in ("protocol", "family"):
+        error = errno.EPROTONOSUPPORT if how == "protocol" else errno.EAFNOSUPPORT
+        answer_call(SOCKET, SECCOMP_RET_ERRNO | error, (2 if how == "protocol" else 0, int(first)))
         os.execv(rest[0], rest)
     answer_call(int(first), SECCOMP_RET_ERRNO | int(rest[0]))
     os.execv(rest[1], rest[1:])
