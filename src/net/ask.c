@@ -13,6 +13,12 @@ static uint32_t slot_of(uint32_t id)
     return id % ASKS_MAX;
 }
 
+static void forget_tell(struct asks *asks, struct ask *tell)
+{
+    asks->tells--;
+    free(tell);
+}
+
 static void flush(struct network *network)
 {
     struct asks *asks = &network->asks;
@@ -29,7 +35,7 @@ static void flush(struct network *network)
         else if (ask->answered)
             asks->outstanding++;
         else
-            free(ask);
+            forget_tell(asks, ask);
     }
 }
 
@@ -98,10 +104,12 @@ void ask_set_host(struct net_question *question, const struct host *host, uint16
 
 void ask_tell(struct network *network, const struct net_question *question)
 {
-    struct ask *ask = calloc(1, sizeof *ask);
+    struct asks *asks = &network->asks;
+    struct ask *ask = asks->tells < TELLS_MAX ? calloc(1, sizeof *ask) : NULL;
 
     if (!ask)
         return;
+    asks->tells++;
     ask->question = *question;
     ask_send(network, ask);
 }

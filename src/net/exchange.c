@@ -20,7 +20,7 @@ bool exchange_begin(struct tunnel *tunnel, const struct http_request *request, s
     memcpy(exchange->head, bytes.ptr, request->head_length);
     http_body_begin(request, &exchange->body);
     exchange->body_done = request->body == HTTP_NO_BODY;
-    exchange->raw = request->upgrade;
+    exchange->upgrade = request->upgrade;
     tunnel->exchange = exchange;
     return true;
 }
@@ -67,7 +67,7 @@ static bool give_head(struct tunnel *tunnel, struct slice head)
            relay_give(&tunnel->client, head.ptr + line, head.len - line);
 }
 
-enum http_result exchange_begin_response(struct tunnel *tunnel)
+static enum http_result read_response(struct tunnel *tunnel)
 {
     struct exchange *exchange = tunnel->exchange;
     struct side *server = &tunnel->server;
@@ -90,9 +90,25 @@ enum http_result exchange_begin_response(struct tunnel *tunnel)
     if (result == HTTP_BAD || recv(server->watch.fd, scratch, head_length, MSG_DONTWAIT) != (ssize_t)head_length)
         return HTTP_BAD;
     struct slice head = {scratch, head_length};
-    bool interim = status / 100 == 1 && status != STATUS_SWITCHING;
-    exchange->response_begun = !interim;
-    if (interim || status == STATUS_SWITCHING)
+    exchange->raw = status == STATUS_SWITCHING;
+    if (exchange->raw && !exchange->upgrade)
+        return HTTP_BAD;
+    exchange->response_begun = exchange->raw || status / 100 != 1;
+    if (status / 100 == 1)
         return relay_give(&tunnel->client, head.ptr, head.len) ? HTTP_DONE : HTTP_BAD;
     return give_head(tunnel, head) ? HTTP_DONE : HTTP_BAD;
+}
+
+enum http_result exchange_begin_response(struct tunnel *tunnel)
+{
+    enum http_result result = read_response(tunnel);
+
+    if (result != HTTP_BAD)
+        return result;
+    tunnel_tell_refused(tunnel, NET_UNREACHABLE);
+    if (tunnel->client.pending || tunnel->exchange->response_begun)
+        tunnel_reset(tunnel); /* in the middle of other words */
+    else
+        tunnel_refuse(tunnel, NET_UNREACHABLE, 0, SLICE("the server gave no answer in HTTP"));
+    return HTTP_BAD;
 }

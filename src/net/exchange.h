@@ -8,7 +8,8 @@
 struct exchange {
     struct http_body_reader body;
     bool body_done; /* what else the client sends is not for this server */
-    bool raw;       /* an upgrade was asked for: everything is carried as it is */
+    bool upgrade;   /* to WebSocket, asked for */
+    bool raw;       /* and granted: everything is carried as it is */
     bool response_begun;
     size_t head_length;
     char head[]; /* as the client sent it: how the server is to see it depends on the way there */
@@ -23,7 +24,8 @@ bool exchange_connected(struct tunnel *tunnel);
 /* Cuts off what does not belong to the request. False: it breaks its own rules. */
 bool exchange_take_body(struct tunnel *tunnel, struct slice *bytes);
 
-/* Hands the response's head on, with the word that this connection ends with it. */
+/* Hands the response's head on, with the word that this connection ends with it.
+ * HTTP_BAD: it is none, and the client was told. */
 enum http_result exchange_begin_response(struct tunnel *tunnel);
 
 #endif

@@ -34,7 +34,7 @@ struct ask {
     void *argument;
 };
 
-enum { ASKS_MAX = 4096, ASKS_AT_ONCE = 128 };
+enum { ASKS_MAX = 4096, ASKS_AT_ONCE = 128, TELLS_MAX = 4096 };
 
 struct asks {
     struct watch watch; /* the link to S */
@@ -43,6 +43,7 @@ struct asks {
     uint16_t generations[ASKS_MAX];
     uint32_t next_slot;
     unsigned outstanding; /* sent and not answered */
+    unsigned tells;       /* that wait to be sent; more than TELLS_MAX are lost */
     struct link waiting;
 };
 

@@ -196,12 +196,10 @@ static enum flow carry(struct tunnel *tunnel, struct side *from, struct side *to
             return FLOW_WAIT;
         if (!from->is_client && tunnel->exchange && !tunnel->exchange->response_begun) {
             switch (exchange_begin_response(tunnel)) {
-            case HTTP_BAD:
-                return FLOW_BROKEN;
-            case HTTP_MORE:
-                return FLOW_WAIT;
-            default:
+            case HTTP_DONE:
                 continue;
+            default:
+                return FLOW_WAIT;
             }
         }
         bool bulk =

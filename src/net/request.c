@@ -42,12 +42,30 @@ static void refuse_request(struct tunnel *tunnel, enum net_refusal refusal, int 
     tunnel_refuse(tunnel, refusal, status, slice_of(why));
 }
 
+/* A client that resolves names by itself asks for the address that stands for
+ * one: it means the name. One that stands for none is judged as what it is. */
+static void set_target(struct tunnel *tunnel, const struct host *host, uint16_t port)
+{
+    struct slice name;
+
+    tunnel->host = *host;
+    tunnel->port = port;
+    if (!host->is_address || !names_find(tunnel->network->names, &host->address, &name) || name.len == 0)
+        return;
+    tunnel->host = (struct host){.name_length = name.len};
+    memcpy(tunnel->host.name, name.ptr, name.len);
+}
+
 static void take_http(struct tunnel *tunnel, const struct http_request *request, struct slice bytes)
 {
     const struct net_config *config = tunnel->network->config;
 
-    tunnel->host = request->host;
-    tunnel->port = request->port;
+    if (request->form == HTTP_AUTHORITY) {
+        set_target(tunnel, &request->host, request->port);
+    } else {
+        tunnel->host = request->host;
+        tunnel->port = request->port;
+    }
     tunnel->protocol = request->form == HTTP_AUTHORITY ? NET_HTTP_CONNECT : NET_HTTP;
     if (*config->token && !http_token_is(request->authorization, config->token))
         refuse_request(tunnel, NET_NO_TOKEN, 0, "the proxy's user name and password are missing");
@@ -96,8 +114,7 @@ static bool begin_socks(struct tunnel *tunnel)
 
 static void take_socks(struct tunnel *tunnel)
 {
-    tunnel->host = tunnel->socks->host;
-    tunnel->port = tunnel->socks->port;
+    set_target(tunnel, &tunnel->socks->host, tunnel->socks->port);
     if (tunnel->network->config->refuse_opaque_tunnels)
         refuse_request(tunnel, NET_OPAQUE, 0, "tunnels that cannot be looked into are refused");
     else
