@@ -15,21 +15,32 @@
 /* How much is looked at before giving up. */
 enum { TABLE_MAX = 1 << 20, PROCESSES_MAX = 20000, DESCRIPTORS_MAX = 100000 };
 
-/* "  1: 0100007F:A1B2 0100007F:0050 01 00000000:00000000 00:00000000 00000000  1000  0 INODE ..." */
-static bool read_line(const char *line, uint16_t port, unsigned long *inode)
-{
-    char local[40];
-    char remote[40];
-    unsigned state;
-    unsigned long found;
+/* The words of "  1: 0100007F:A1B2 0100007F:0050 01 00000000:00000000 00:00000000 00000000  1000  0 INODE ..." */
+enum { WORD_LOCAL = 1, WORD_INODE = 9 };
 
-    if (sscanf(line, " %*u: %39s %39s %x %*s %*s %*s %*u %*u %lu", local, remote, &state, &found) != 4)
+static struct slice word_of(struct slice line, unsigned number)
+{
+    for (;; number--) {
+        while (line.len > 0 && *line.ptr == ' ')
+            line = slice_from(line, 1);
+        struct slice word = {line.ptr, slice_find(line, ' ')};
+        if (number == 0)
+            return word;
+        line = slice_from(line, word.len);
+    }
+}
+
+static bool read_line(struct slice line, uint16_t port, unsigned long *inode)
+{
+    struct slice local = word_of(line, WORD_LOCAL);
+    size_t colon = slice_find(local, ':');
+
+    /* The words end with a blank, the number there. */
+    if (colon == local.len || strtoul(local.ptr + colon + 1, NULL, 16) != port)
         return false;
-    const char *colon = strrchr(local, ':');
-    if (!colon || strtoul(colon + 1, NULL, 16) != port || found == 0)
-        return false;
-    *inode = found;
-    return true;
+    struct slice number = word_of(line, WORD_INODE);
+    *inode = number.len > 0 ? strtoul(number.ptr, NULL, 10) : 0;
+    return *inode != 0;
 }
 
 static bool find_inode(pid_t init, const char *table, uint16_t port, unsigned long *inode)
@@ -42,10 +53,11 @@ static bool find_inode(pid_t init, const char *table, uint16_t port, unsigned lo
     FD_CLEANUP int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || !fd_read_all(fd, path, TABLE_MAX, &arena, &content, NULL))
         return false;
-    for (const char *line = content.ptr; line; line = strchr(line, '\n')) {
-        line += *line == '\n';
+    while (content.len > 0) {
+        struct slice line = {content.ptr, slice_find(content, '\n')};
         if (read_line(line, port, inode))
             return true;
+        content = slice_from(content, line.len + (line.len < content.len));
     }
     return false;
 }
