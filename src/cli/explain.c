@@ -27,6 +27,8 @@
  *                     nothing: there is no such limit, or it is in refusals
  *   filter            true if system calls are filtered
  *   capabilities      none, or files: what root's command keeps
+ *   doorman           null, or {files, sockets, datagrams: what is asked of it,
+ *                     reasons: [{text, file, path}], roots: [{path, byPattern}]}
  *   rules             [{text, file, path, locks: [name], note}]
  * Bytes that are not UTF-8 are spelled \udcXX. */
 #include "base/log.h"
@@ -165,7 +167,7 @@ static void append_locks(struct arena *arena, const struct answer *answer, struc
     if (answer->locks)
         text_appendf(out, "; held by %s", locks_text(arena, answer->locks));
     else if (!answer->note)
-        text_append_string(out, "; not held by any lock yet");
+        text_append_string(out, "; not held by any lock");
     if (answer->note)
         text_appendf(out, "; %s", answer->note);
 }

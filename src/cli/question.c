@@ -103,10 +103,15 @@ static size_t parse_object(const struct session *session, enum operation operati
             return 0;
         }
         return 1;
+    case OPERATION_UNIX:
+        if (object.ptr[0] == '@') /* abstract: no file */
+            return 1;
+        break;
     default:
-        question->object = absolute_path(session, object);
-        return 1;
+        break;
     }
+    question->object = absolute_path(session, object);
+    return 1;
 }
 
 size_t question_parse(const struct session *session, const char *word,
@@ -154,6 +159,8 @@ static unsigned locks_on_denied_path(const struct session *session, const struct
         locks |= LOCK_MOUNT;
     if (repeats && !landlock_grants(plan, answer->real, write))
         locks |= LOCK_LANDLOCK;
+    if (write && plan->doorman.files && access == ACCESS_WRITE)
+        locks |= LOCK_DOORMAN;
     return locks;
 }
 
@@ -161,10 +168,14 @@ static unsigned locks_on_denied_path(const struct session *session, const struct
 static unsigned locks_on_denied_socket(const struct session *session, const struct answer *answer)
 {
     const struct policy *policy = &session->policy;
-    struct decision seen = decide_real_path(policy, OPERATION_READ, answer->real);
 
     if ((policy->seccomp.block_unix_sockets && policy->seccomp.enabled) || session->plan.backend == BACKEND_LANDLOCK)
         return LOCK_SECCOMP;
+    if (session->plan.doorman.sockets)
+        return LOCK_DOORMAN;
+    if (answer->real.ptr[0] == '@')
+        return session->plan.network == NETWORK_HOST ? 0 : LOCK_NAMESPACE;
+    struct decision seen = decide_real_path(policy, OPERATION_READ, answer->real);
     return seen.allowed && seen.backing == BACKING_HOST ? 0 : LOCK_MOUNT;
 }
 
@@ -186,12 +197,12 @@ static void find_locks_on_denial(const struct session *session, struct answer *a
     case OPERATION_WRITE:
         answer->locks = locks_on_denied_path(session, answer);
         if (!answer->locks && !answer->note)
-            answer->note = "not held by any lock yet: only names that exist when the run starts are";
+            answer->note = "not held by any lock: only names that exist when the run starts are";
         break;
     case OPERATION_UNIX:
         answer->locks = locks_on_denied_socket(session, answer);
         if (!answer->locks)
-            answer->note = "not held by any lock yet: a socket in sight can be connected to, unless "
+            answer->note = "not held by any lock: a socket in sight can be connected to, unless "
                            "seccomp.blockUnixSockets refuses all";
         break;
     case OPERATION_CONNECT:
@@ -339,10 +350,12 @@ bool question_answer(struct arena *arena, const struct session *session, const s
             return false;
         break;
     case OPERATION_UNIX:
-        if (!tree_follow(session->tree, arena, question->object, &place, err))
-            return false;
-        answer->real = place.path;
-        answer->decision = decide_unix(policy, place.path);
+        if (question->object.ptr[0] == '/') {
+            if (!tree_follow(session->tree, arena, question->object, &place, err))
+                return false;
+            answer->real = place.path;
+        }
+        answer->decision = decide_unix(policy, answer->real);
         break;
     case OPERATION_CONNECT:
     case OPERATION_DNS:
@@ -373,6 +386,8 @@ static const char *lock_name(enum lock lock)
         return "namespace";
     case LOCK_ENVIRONMENT:
         return "environment";
+    case LOCK_DOORMAN:
+        return "doorman";
     }
     return "unknown";
 }
@@ -381,7 +396,7 @@ const char *locks_text(struct arena *arena, unsigned locks)
 {
     struct text out = text_in(arena);
 
-    for (unsigned bit = LOCK_MOUNT; bit <= LOCK_ENVIRONMENT; bit <<= 1)
+    for (unsigned bit = LOCK_MOUNT; bit <= LOCK_DOORMAN; bit <<= 1)
         if (locks & bit)
             text_appendf(&out, "%s%s", out.len ? " + " : "", lock_name((enum lock)bit));
     return text_slice(&out).ptr;
@@ -392,7 +407,7 @@ void locks_json(unsigned locks, struct text *out)
     bool first = true;
 
     text_append_byte(out, '[');
-    for (unsigned bit = LOCK_MOUNT; bit <= LOCK_ENVIRONMENT; bit <<= 1) {
+    for (unsigned bit = LOCK_MOUNT; bit <= LOCK_DOORMAN; bit <<= 1) {
         if (!(locks & bit))
             continue;
         text_appendf(out, "%s\"%s\"", first ? "" : ",", lock_name((enum lock)bit));

@@ -196,6 +196,26 @@ static void append_limits(const struct plan *plan, struct text *out)
     text_append_string(out, *separator ? "\n" : "none\n");
 }
 
+/* Which rules put a doorman at the door, and for what. */
+static void append_doorman(const struct session *session, struct text *out)
+{
+    const struct plan *plan = &session->plan;
+    struct arena *arena = session->arena;
+
+    if (!plan_has_doorman(plan)) {
+        text_appendf(out, "doorman      none%s%s\n", plan->no_doorman ? ": " : "",
+                     plan->no_doorman ? plan->no_doorman : "");
+        return;
+    }
+    text_appendf(out, "doorman      asked before %s%s%s%s\n", plan->doorman.files ? "files are changed by name" : "",
+                 plan->doorman.files && plan->doorman.sockets ? " and " : "",
+                 plan->doorman.sockets ? "sockets are connected" : "",
+                 plan->doorman.datagrams ? " and datagrams sent" : "");
+    for (size_t i = 0; i < plan->doorman_reason_count; i++)
+        text_appendf(out, "             for %s  (%s)\n", escaped(arena, plan->doorman_reasons[i].text),
+                     origin_text(arena, &plan->doorman_reasons[i].origin));
+}
+
 static bool same_hold(const struct hold *a, const struct hold *b)
 {
     return a->locks == b->locks && a->note == b->note && slice_equal(a->rule_text, b->rule_text) &&
@@ -264,6 +284,7 @@ void report_plan(const struct options *options, const struct session *session, s
     append_environment(session, out);
     append_limits(plan, out);
     text_appendf(out, "filter       %s\n", plan->filter_enabled ? "on" : "off");
+    append_doorman(session, out);
     if (plan->keep_file_capabilities)
         text_append_string(out, "capabilities files: CHOWN, DAC_OVERRIDE, FOWNER, FSETID, SETUID, SETGID\n");
     text_append_string(out, plan->backend == BACKEND_LANDLOCK ? "\nfiles, as Landlock grants them:\n"
@@ -425,6 +446,31 @@ static void append_holds_json(const struct session *session, struct text *out)
     text_append_byte(out, ']');
 }
 
+static void append_doorman_json(const struct plan *plan, struct text *out)
+{
+    if (!plan_has_doorman(plan)) {
+        text_append_string(out, ",\"doorman\":null");
+        return;
+    }
+    text_appendf(out, ",\"doorman\":{\"files\":%s,\"sockets\":%s,\"datagrams\":%s,\"reasons\":[",
+                 plan->doorman.files ? "true" : "false", plan->doorman.sockets ? "true" : "false",
+                 plan->doorman.datagrams ? "true" : "false");
+    for (size_t i = 0; i < plan->doorman_reason_count; i++) {
+        text_append_string(out, i ? ",{" : "{");
+        append_member(out, "text", plan->doorman_reasons[i].text);
+        text_append_byte(out, ',');
+        append_origin_json(&plan->doorman_reasons[i].origin, out);
+        text_append_byte(out, '}');
+    }
+    text_append_string(out, "],\"roots\":[");
+    for (size_t i = 0; i < plan->doorman_root_count; i++) {
+        text_append_string(out, i ? ",{" : "{");
+        append_member(out, "path", plan->doorman_roots[i].path);
+        text_appendf(out, ",\"byPattern\":%s}", plan->doorman_roots[i].by_pattern ? "true" : "false");
+    }
+    text_append_string(out, "]}");
+}
+
 void report_plan_json(const struct session *session, struct text *out)
 {
     const struct plan *plan = &session->plan;
@@ -443,5 +489,6 @@ void report_plan_json(const struct session *session, struct text *out)
     append_limits_json(plan, out);
     text_appendf(out, ",\"filter\":%s,\"capabilities\":\"%s\"", plan->filter_enabled ? "true" : "false",
                  plan->keep_file_capabilities ? "files" : "none");
+    append_doorman_json(plan, out);
     append_holds_json(session, out);
 }

@@ -1,12 +1,18 @@
 /* The few facts that planning needs, asked of the kernel at every launch: one
- * uname() and one landlock_create_ruleset(). Everything dearer is in examine.c.
+ * uname(), one landlock_create_ruleset() and one prctl(). Everything dearer is in
+ * examine.c.
  * A release that does not read as a version counts as 0.0 and is thus refused
  * as too old: a kernel that we cannot place is not one to trust. */
 #include "host/facts.h"
 
+#include <errno.h>
+#include <linux/filter.h>
 #include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { RELEASE_NUMBER_MAX = 9999 };
@@ -46,6 +52,40 @@ bool facts_parse_release(struct slice release, unsigned *major, unsigned *minor)
     return true;
 }
 
+/* The kernel allows one listener on the way from a process to the first: a
+ * sandbox around us may have taken it (EBUSY), and nothing tells but to try. */
+static int try_listener(void)
+{
+    struct sock_filter allow[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog program = {.len = 1, .filter = allow};
+    int status = 0;
+    pid_t child = fork();
+
+    if (child == 0) {
+        bool taken_on = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+                        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program) >= 0;
+        _exit(taken_on ? 0 : errno);
+    }
+    while (child > 0 && waitpid(child, &status, 0) < 0) {
+        if (errno != EINTR)
+            return errno;
+    }
+    if (child < 0)
+        return errno;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
+}
+
+static void find_listener(struct facts *facts)
+{
+    enum { FILTERED = 2 };
+
+    if (facts->kernel_major < 5 || (facts->kernel_major == 5 && facts->kernel_minor < 19))
+        return;
+    int refused = prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == FILTERED ? try_listener() : 0;
+    facts->listener = refused == 0;
+    facts->listener_taken = refused == EBUSY;
+}
+
 void facts_gather(struct facts *facts)
 {
     struct utsname name;
@@ -56,4 +96,5 @@ void facts_gather(struct facts *facts)
                             &facts->kernel_major, &facts->kernel_minor);
     long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     facts->landlock_abi = abi > 0 ? (int)abi : 0;
+    find_listener(facts);
 }

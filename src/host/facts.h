@@ -14,12 +14,15 @@ struct limit_facts {
     bool pid_max; /* kernel.pid_max is each pid namespace's own, and can be set */
 };
 
-/* What planning needs. Costs two system calls. */
+/* What planning needs. Costs three system calls; inside a filter of somebody else's
+ * also a child that tries whether another one may have a listener. */
 struct facts {
     unsigned kernel_major;
     unsigned kernel_minor;
     int landlock_abi; /* 0: none */
     bool is_root;
+    bool listener;       /* a filter may have one, as the doorman needs it (Linux 5.19) */
+    bool listener_taken; /* it is there, but a sandbox around this process has it */
     struct limit_facts limits;
 };
 

@@ -1,26 +1,39 @@
-/* Which lock holds each rule, and which rules nothing holds yet.
+/* Which lock holds each rule, and which rules nothing holds.
  *
  * Mounts speak of what exists when the run starts. A rule about names that may
- * come into being later is refused by name, so that nobody relies on it; the
- * token `late-names` waives that where what exists now is held. Hiding a path
- * that does not exist is not refused (there is nothing to hide), but it is
- * noted. */
+ * come into being later is the doorman's; where there is none it is refused by
+ * name, so that nobody relies on it, and the token `late-names` waives that where
+ * what exists now is held. Hiding a path that does not exist is not refused (there
+ * is nothing to hide), but it is noted. */
 #include "base/path.h"
 #include "base/text.h"
 #include "plan/internal.h"
 #include "policy/resolve.h"
 
-static void add_hold(struct plan *plan, const struct path_rule *rule, unsigned locks, const char *note)
+void plan_add_hold(struct plan *plan, struct hold hold)
 {
     size_t need = plan->hold_count ? plan->hold_count + 1 : plan->policy->paths.count;
 
     plan->holds =
         arena_grow(plan->arena, plan->holds, plan->hold_count, need, &plan->hold_capacity, sizeof *plan->holds);
-    plan->holds[plan->hold_count++] = (struct hold){.origin = rule->origin,
-                                                    .rule_text = rule->text,
-                                                    .locks = locks,
-                                                    .note = note,
-                                                    .idle = rule->pattern.literal && rule->node == NODE_ABSENT};
+    plan->holds[plan->hold_count++] = hold;
+}
+
+static void add_hold(struct plan *plan, const struct path_rule *rule, unsigned locks, const char *note)
+{
+    bool absent = rule->pattern.literal && rule->node == NODE_ABSENT;
+
+    plan_add_hold(plan, (struct hold){.origin = rule->origin,
+                                      .rule_text = rule->text,
+                                      .locks = locks,
+                                      .note = note,
+                                      .idle = absent && !(locks & LOCK_DOORMAN)});
+}
+
+static void hold_by_doorman(struct plan *plan, const struct path_rule *rule, const char *note)
+{
+    plan_doorman_call(plan, rule->origin, rule->text);
+    add_hold(plan, rule, LOCK_DOORMAN, note);
 }
 
 void plan_refuse(struct plan *plan, struct origin origin, const char *token, const char *what)
@@ -59,27 +72,52 @@ static unsigned first_lock(const struct plan *plan)
     return plan->backend == BACKEND_LANDLOCK ? LOCK_LANDLOCK : LOCK_MOUNT;
 }
 
+static void judge_granting_pattern(struct plan *plan, const struct path_rule *rule, const char *name)
+{
+    if (!rule_grants_writing(rule))
+        plan_refuse(plan, rule->origin, NULL,
+                    arena_printf(plan->arena,
+                                 "%s grants reading by a pattern, which is not enforced yet: name the paths or the "
+                                 "directory",
+                                 name));
+    else if (plan->no_doorman)
+        plan_refuse(plan, rule->origin, NULL,
+                    arena_printf(plan->arena, "%s lets files be written by a pattern, but %s: name the paths", name,
+                                 plan->no_doorman));
+    else if (rule->node != NODE_DIRECTORY)
+        add_hold(plan, rule, 0, "there is no directory in which it could match");
+    else if (plan_access_at(plan, rule->real) < ACCESS_READ)
+        plan_refuse(plan, rule->origin, NULL,
+                    arena_printf(plan->arena,
+                                 "%s lets files be written by a pattern in a directory that is hidden: let %s be read",
+                                 name, escaped(plan->arena, rule->real)));
+    else
+        hold_by_doorman(plan, rule, "the mount stays read-only; the doorman writes what matches");
+}
+
 static void judge_pattern(struct plan *plan, const struct path_rule *rule)
 {
     const char *name = escaped(plan->arena, rule->text);
 
     if (rule_is_grant(rule)) {
-        plan_refuse(plan, rule->origin, NULL,
-                    arena_printf(plan->arena,
-                                 "%s grants by a pattern, which is not enforced yet: name the paths or the directory",
-                                 name));
+        judge_granting_pattern(plan, rule, name);
         return;
     }
     if (rule->list == LIST_DENY_WRITE && !writable_overlaps(plan, rule->real)) {
         add_hold(plan, rule, first_lock(plan), "nothing is writable there");
         return;
     }
+    if (rule->list == LIST_DENY_WRITE && !plan->no_doorman) {
+        hold_by_doorman(plan, rule, "also for names that come later");
+        return;
+    }
     if (!pattern_is_at_top(plan->policy, rule)) {
         plan_refuse(plan, rule->origin, NULL,
                     arena_printf(plan->arena,
-                                 "%s is a pattern over a whole tree, which is not enforced yet: name the paths, or use "
-                                 "a pattern on entries of the project's top directory or $HOME",
-                                 name));
+                                 "%s is a pattern over a whole tree, which %s%s: name the paths, or use a pattern on "
+                                 "entries of the project's top directory or $HOME",
+                                 name, rule->list == LIST_DENY_WRITE ? "cannot be held, for " : "is not enforced yet",
+                                 rule->list == LIST_DENY_WRITE ? plan->no_doorman : ""));
         return;
     }
     if (rule->at_start || plan->policy->around.personality == PERSONALITY_SRT) {
@@ -99,20 +137,22 @@ static void judge_absent(struct plan *plan, const struct tree *tree, const struc
         add_hold(plan, rule, 0, "nothing is there now; hidden when it exists as a run starts");
     } else if (!can_come_into_being(plan, tree, rule->real)) {
         add_hold(plan, rule, first_lock(plan), "nothing is there, and nothing can be made there");
+    } else if (!plan->no_doorman) {
+        hold_by_doorman(plan, rule, "nothing is there now, and nothing can be made there");
     } else if (rule->vital && plan_effect_at(plan->policy, path_parent(rule->real)).backing == BACKING_HOST) {
         plan_refuse(plan, rule->origin, "late-names",
                     arena_printf(plan->arena,
-                                 "%s does not exist, and the command could make it: the next run would obey what it "
-                                 "wrote. Create it first, or let the command write less",
-                                 escaped(plan->arena, rule->text)));
+                                 "%s does not exist, and the command could make it, for %s: the next run would obey "
+                                 "what it wrote. Create it first, or let the command write less",
+                                 escaped(plan->arena, rule->text), plan->no_doorman));
     } else if (rule->derived) {
-        add_hold(plan, rule, 0, "nothing is there now; names made during the run are not held yet");
+        add_hold(plan, rule, 0, "nothing is there now; names made during the run are not held");
     } else {
         plan_refuse(plan, rule->origin, "late-names",
                     arena_printf(plan->arena,
-                                 "%s does not exist, and refusing to let the command make it is not enforced yet: "
-                                 "create it first",
-                                 escaped(plan->arena, rule->text)));
+                                 "%s does not exist, and the command cannot be kept from making it, for %s: create it "
+                                 "first",
+                                 escaped(plan->arena, rule->text), plan->no_doorman));
     }
 }
 
@@ -125,11 +165,16 @@ static bool refuse_replaceable(struct plan *plan, const struct path_rule *rule)
         struct effect effect = plan_effect_at(plan->policy, holder);
         if (effect.access != ACCESS_WRITE || effect.backing != BACKING_HOST)
             continue;
+        if (!plan->no_doorman) {
+            plan_doorman_call(plan, rule->origin, rule->links[i].at);
+            continue;
+        }
         plan_refuse(plan, rule->origin, "late-names",
                     arena_printf(plan->arena,
-                                 "%s is reached through the link %s, which the command could replace: the next run "
-                                 "would obey what it wrote. Put a file in its place, or let the command write less",
-                                 escaped(plan->arena, rule->text), escaped(plan->arena, rule->links[i].at)));
+                                 "%s is reached through the link %s, which the command could replace, for %s: the next "
+                                 "run would obey what it wrote. Put a file in its place, or let the command write less",
+                                 escaped(plan->arena, rule->text), escaped(plan->arena, rule->links[i].at),
+                                 plan->no_doorman));
         return true;
     }
     return false;
@@ -142,8 +187,9 @@ static unsigned locks_of(const struct plan *plan, const struct path_rule *rule)
     bool landlock = plan->use_landlock &&
                     (rule->list == LIST_ALLOW_WRITE || (rule->list == LIST_RULES && rule->access == ACCESS_WRITE) ||
                      (rule_is_grant(rule) && plan->landlock_reads));
+    bool doorman = rule->socket && !plan->no_doorman;
 
-    return landlock ? LOCK_MOUNT | LOCK_LANDLOCK : LOCK_MOUNT;
+    return (unsigned)LOCK_MOUNT | (landlock ? LOCK_LANDLOCK : 0) | (doorman ? LOCK_DOORMAN : 0);
 }
 
 void plan_holds(struct plan *plan, const struct tree *tree)
@@ -166,4 +212,5 @@ void plan_holds(struct plan *plan, const struct tree *tree)
             add_hold(plan, rule, locks_of(plan, rule),
                      rule->widened ? "with the whole directory above it, which cannot be searched" : NULL);
     }
+    plan_doorman_needs(plan);
 }

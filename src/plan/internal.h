@@ -37,6 +37,15 @@ bool proxy_variable_is(const struct plan *plan, struct slice name);
 size_t proxy_variables(const struct plan *plan, const char ***variables);
 void plan_limits(struct plan *plan, const struct facts *facts);
 
+/* Whether there can be a doorman, and where it writes. Needs the steps. */
+void plan_doorman_place(struct plan *plan, const struct tree *tree, const struct facts *facts);
+/* A rule about files needs it. */
+void plan_doorman_call(struct plan *plan, struct origin origin, struct slice text);
+/* What needs it without a rule of its own: protected names and sockets. */
+void plan_doorman_needs(struct plan *plan);
+
+void plan_add_hold(struct plan *plan, struct hold hold);
+
 /* Which lock holds each rule, and what no lock holds. */
 void plan_refuse(struct plan *plan, struct origin origin, const char *token, const char *what);
 void plan_holds(struct plan *plan, const struct tree *tree);

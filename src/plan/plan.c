@@ -37,6 +37,13 @@ enum access plan_access_at(const struct plan *plan, struct slice path)
     return plan_effect_at(plan->policy, path).access;
 }
 
+static void add_landlock_rule(struct plan *plan, struct slice path, bool write)
+{
+    plan->landlock = arena_grow(plan->arena, plan->landlock, plan->landlock_count, plan->landlock_count + 1,
+                                &plan->landlock_capacity, sizeof *plan->landlock);
+    plan->landlock[plan->landlock_count++] = (struct landlock_rule){path, write};
+}
+
 void plan_landlock(struct plan *plan, const struct facts *facts)
 {
     /* ABI 1 cannot tell a rename across directories from a write: not used. */
@@ -50,10 +57,13 @@ void plan_landlock(struct plan *plan, const struct facts *facts)
                      step->kind == STEP_PROC_OF_HOST;
         if (!own && !(bound && (step->writable || plan->landlock_reads)))
             continue;
-        plan->landlock = arena_grow(plan->arena, plan->landlock, plan->landlock_count, plan->landlock_count + 1,
-                                    &plan->landlock_capacity, sizeof *plan->landlock);
-        plan->landlock[plan->landlock_count++] =
-            (struct landlock_rule){step->path, step->writable || step->kind == STEP_DEVICES || step->kind == STEP_PROC};
+        add_landlock_rule(plan, step->path, step->writable || step->kind == STEP_DEVICES || step->kind == STEP_PROC);
+    }
+    /* The doorman stands under the same rules as the command, which has the mount
+     * before it here. */
+    for (size_t i = 0; i < plan->doorman_root_count; i++) {
+        if (plan->doorman_roots[i].by_pattern)
+            add_landlock_rule(plan, plan->doorman_roots[i].path, true);
     }
 }
 
@@ -96,6 +106,7 @@ bool plan_make(struct arena *arena, const struct policy *policy, const struct fa
                           .working_directory = working_directory};
     if (!plan_mounts(plan, tree, err))
         return false;
+    plan_doorman_place(plan, tree, facts);
     if (plan->backend == BACKEND_LANDLOCK) {
         plan_confine(plan, tree, facts);
     } else {

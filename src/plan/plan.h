@@ -53,7 +53,14 @@ struct step {
 };
 
 /* The locks of architecture: which one holds a rule. */
-enum lock { LOCK_MOUNT = 1, LOCK_LANDLOCK = 2, LOCK_SECCOMP = 4, LOCK_NAMESPACE = 8, LOCK_ENVIRONMENT = 16 };
+enum lock {
+    LOCK_MOUNT = 1,
+    LOCK_LANDLOCK = 2,
+    LOCK_SECCOMP = 4,
+    LOCK_NAMESPACE = 8,
+    LOCK_ENVIRONMENT = 16,
+    LOCK_DOORMAN = 32
+};
 
 struct hold {
     struct origin origin;
@@ -127,6 +134,27 @@ struct standing {
     uint64_t inode;
 };
 
+/* What only the doorman can hold: names that do not exist yet, and single
+ * sockets. */
+struct doorman_need {
+    bool files;     /* whatever changes a file by its name is asked */
+    bool sockets;   /* connecting and binding */
+    bool datagrams; /* sending, for unix datagrams are allowed */
+};
+
+/* A rule that puts the doorman at the door. */
+struct doorman_reason {
+    struct origin origin;
+    struct slice text; /* the rule as written, or a few words */
+};
+
+/* A directory of the host in which the doorman performs writes: none lies in
+ * another one. */
+struct doorman_root {
+    struct slice path;
+    bool by_pattern; /* its mount is read-only: only what a pattern in allowWrite matches is written */
+};
+
 struct plan {
     struct arena *arena;
     const struct policy *policy;
@@ -173,6 +201,15 @@ struct plan {
     bool nested_user_namespaces;
     bool keep_file_capabilities; /* root's command may do with files what root may */
 
+    struct doorman_need doorman;
+    const char *no_doorman; /* a clause: why there can be none here; NULL: there can */
+    struct doorman_reason *doorman_reasons;
+    size_t doorman_reason_count;
+    size_t doorman_reason_capacity;
+    struct doorman_root *doorman_roots;
+    size_t doorman_root_count;
+    size_t doorman_root_capacity;
+
     struct slice working_directory;
     struct standing standing;
 
@@ -184,6 +221,11 @@ struct plan {
     size_t refusal_count;
     size_t refusal_capacity;
 };
+
+static inline bool plan_has_doorman(const struct plan *plan)
+{
+    return plan->doorman.files || plan->doorman.sockets;
+}
 
 bool plan_make(struct arena *arena, const struct policy *policy, const struct facts *facts, const struct tree *tree,
                struct slice working_directory, struct plan *plan, struct error *err);

@@ -46,7 +46,7 @@ static bool prepare(struct trial *trial, const struct random_case *test, struct 
     struct policy_source source = {.kind = SOURCE_TEXT, .name = "case"};
     struct policy_request request = {.sources = &source, .source_count = 1};
     struct problems problems = {.arena = arena};
-    struct facts facts = {.kernel_major = 6, .kernel_minor = 1, .landlock_abi = 3};
+    struct facts facts = {.kernel_major = 6, .kernel_minor = 1, .landlock_abi = 3, .listener = true};
     struct error err;
 
     *trial = (struct trial){.arena = arena, .test = test, .complaint = text_in(arena)};

@@ -227,17 +227,17 @@ static void test_rules_about_what_comes_later_are_not_believed(void **state)
     struct world world;
     (void)state;
 
-    assert_true(
-        world_make(&world, "",
-                   "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\".\"]},\"rules\":["
-                   "{\"path\":\"lock\",\"access\":\"read\"},{\"path\":\"null\",\"access\":\"ro-bind-null\"}]}"));
+    assert_true(world_make_without_listener(
+        &world, "",
+        "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\".\"]},\"rules\":["
+        "{\"path\":\"lock\",\"access\":\"read\"},{\"path\":\"null\",\"access\":\"ro-bind-null\"}]}"));
     ACCESS("/home/u/p/lock", "r-");
     assert_true(world_has_refusal(&world, "lock does not exist", "late-names"));
     assert_true(world_has_refusal(&world, "null does not exist", "late-names"));
     world_free(&world);
 
-    assert_true(
-        world_make(&world, "/home/u/.config/\n", "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\"~/.config\"]}}"));
+    assert_true(world_make_without_listener(&world, "/home/u/.config/\n",
+                                            "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\"~/.config\"]}}"));
     assert_true(world_has_refusal(&world, "the next run would obey", "late-names"));
     world_free(&world);
 

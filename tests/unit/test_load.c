@@ -456,8 +456,6 @@ static void test_what_nothing_holds_yet_is_listed_by_name(void **state)
         const char *feature;
     } cases[] = {
         {"\"network\":{\"tlsTerminate\":{}}", "network.tlsTerminate", "TLS termination"},
-        {"\"network\":{\"allowUnixSockets\":[\"/run/x\"]}", "network.allowUnixSockets", "host sockets"},
-        {"\"network\":{\"unixDatagram\":true}", "network.unixDatagram", "datagram"},
         {"\"network\":{\"stripResponseHeaders\":[\"x\"]}", "network.stripResponseHeaders", "headers"},
         {"\"credentials\":{\"files\":[{\"path\":\"~/k\",\"mode\":\"mask\"}]}", "credentials.files[0]", "masking"},
         {"\"credentials\":{\"envVars\":[{\"name\":\"K\",\"mode\":\"mask\"}]}", "credentials.envVars[0]", "masking"},
@@ -592,7 +590,7 @@ static void test_keys_without_effect_say_so(void **state)
         {"{\"network\": {\"allowMachLookup\": [\"x\"]}}", "network.allowMachLookup", "macOS"},
         {"{\"windows\": {\"sandboxUser\": \"x\"}}", "windows", "Windows"},
         {"{\"ripgrep\": {\"command\": \"rg\"}}", "ripgrep", "no such helper"},
-        {"{\"mandatoryDenySearchDepth\": 3}", "mandatoryDenySearchDepth", "not protected yet"},
+        {"{\"mandatoryDenySearchDepth\": 3}", "mandatoryDenySearchDepth", "at any depth"},
         {"{\"enableWeakerNestedSandbox\": true}", "enableWeakerNestedSandbox", "doctor"},
         {"{\"network\": {\"allowLocalBinding\": true}}", "network.allowLocalBinding", "loopback"},
         {"{\"network\": {\"enableProxy\": false}}", "network.enableProxy", "filtered all the same"},

@@ -475,7 +475,7 @@ static void test_options_come_last_and_are_their_own_origin(void **state)
     assert_int_equal(policy->limits.wall_seconds, 300);
     assert_int_equal(policy->limits.memory, 2ULL << 30);
     assert_int_equal(policy->limits.processes, 64);
-    assert_int_equal(policy->unbuilt_count, 1);
+    assert_int_equal(policy->unbuilt_count, 0);
     assert_string_equal(policy->limits.processes_origin.path, "--pids");
     unload(loaded);
 }

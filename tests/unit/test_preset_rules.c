@@ -377,7 +377,7 @@ static void test_an_mcp_server_reads_the_project_and_writes_nothing(void **state
 
 static void test_no_preset_needs_names_that_do_not_exist_yet(void **state)
 {
-    const struct facts facts = {.kernel_major = 6, .kernel_minor = 1, .landlock_abi = 2};
+    const struct facts facts = {.kernel_major = 6, .kernel_minor = 1, .landlock_abi = 2, .listener = true};
 
     (void)state;
     for (size_t i = 0; i < preset_count; i++) {

@@ -25,14 +25,14 @@ static void plant(struct world *world, const char *lines)
     }
 }
 
-static bool make(struct world *world, const char *tree, const char *policy, enum personality personality)
+static bool make(struct world *world, const char *tree, const char *policy, enum personality personality,
+                 struct facts facts)
 {
     static char home[] = "HOME=/home/u";
     static char path[] = "PATH=/usr/bin";
     static char *environment[] = {home, path, NULL};
     struct policy_source source = {.kind = SOURCE_TEXT, .name = "policy.json", .text = slice_of(policy)};
     struct policy_request request = {.sources = &source, .source_count = 1};
-    struct facts facts = {.kernel_major = 6, .kernel_minor = 1, .landlock_abi = 3};
     struct error err;
 
     *world = (struct world){0};
@@ -52,14 +52,24 @@ static bool make(struct world *world, const char *tree, const char *policy, enum
                                                 world->around.project, &world->plan, &err);
 }
 
+static const struct facts whole_host = {.kernel_major = 6, .kernel_minor = 1, .landlock_abi = 3, .listener = true};
+
 bool world_make(struct world *world, const char *tree, const char *policy)
 {
-    return make(world, tree, policy, PERSONALITY_CLOCHE);
+    return make(world, tree, policy, PERSONALITY_CLOCHE, whole_host);
+}
+
+bool world_make_without_listener(struct world *world, const char *tree, const char *policy)
+{
+    struct facts facts = whole_host;
+
+    facts.listener = false;
+    return make(world, tree, policy, PERSONALITY_CLOCHE, facts);
 }
 
 bool world_make_srt(struct world *world, const char *tree, const char *policy)
 {
-    return make(world, tree, policy, PERSONALITY_SRT);
+    return make(world, tree, policy, PERSONALITY_SRT, whole_host);
 }
 
 void world_free(struct world *world)

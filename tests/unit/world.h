@@ -23,6 +23,8 @@ struct world {
  * /home/u is $HOME and /home/u/p the project. False when the policy is refused
  * (see problems). */
 bool world_make(struct world *world, const char *tree, const char *policy);
+/* On a host where there can be no doorman. */
+bool world_make_without_listener(struct world *world, const char *tree, const char *policy);
 bool world_make_srt(struct world *world, const char *tree, const char *policy);
 void world_free(struct world *world);
 
