@@ -57,7 +57,7 @@ static void print_verdict(const struct examination *examination, struct text *ou
     }
     bool landlock = strcmp(examination->backend, "landlock") == 0;
     text_appendf(out, "Runs here work, with %s.%s", landlock ? "Landlock alone, which is weaker" : "namespaces",
-                 examination->shortfall_count ? " Not held yet: " : " The default policy is held in full.");
+                 examination->shortfall_count ? " Not held: " : " The default policy is held in full.");
     for (size_t i = 0; i < examination->shortfall_count; i++)
         text_appendf(out, "%s%s", i ? "; " : "", examination->shortfalls[i].what);
     text_append_string(out, examination->shortfall_count ? ".\n\n" : "\n\n");

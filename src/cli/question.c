@@ -159,7 +159,7 @@ static unsigned locks_on_denied_path(const struct session *session, const struct
         locks |= LOCK_MOUNT;
     if (repeats && !landlock_grants(plan, answer->real, write))
         locks |= LOCK_LANDLOCK;
-    if (write && plan->doorman.files && access == ACCESS_WRITE)
+    if (write && plan_doorman_judges(plan, answer->real))
         locks |= LOCK_DOORMAN;
     return locks;
 }
@@ -171,12 +171,11 @@ static unsigned locks_on_denied_socket(const struct session *session, const stru
 
     if ((policy->seccomp.block_unix_sockets && policy->seccomp.enabled) || session->plan.backend == BACKEND_LANDLOCK)
         return LOCK_SECCOMP;
-    if (session->plan.doorman.sockets)
-        return LOCK_DOORMAN;
+    unsigned doorman = session->plan.doorman.sockets ? LOCK_DOORMAN : 0;
     if (answer->real.ptr[0] == '@')
-        return session->plan.network == NETWORK_HOST ? 0 : LOCK_NAMESPACE;
+        return doorman | (session->plan.network == NETWORK_HOST ? 0 : LOCK_NAMESPACE);
     struct decision seen = decide_real_path(policy, OPERATION_READ, answer->real);
-    return seen.allowed && seen.backing == BACKING_HOST ? 0 : LOCK_MOUNT;
+    return doorman | (seen.allowed && seen.backing == BACKING_HOST ? 0 : LOCK_MOUNT);
 }
 
 static unsigned locks_on_network(const struct session *session)

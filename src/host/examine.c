@@ -121,6 +121,10 @@ static void add_shortfalls_of_landlock(struct examination *examination)
                   "making anything beside a protected name (with the token it can be made, and these names can be "
                   "written)",
                   "there are no usable namespaces, and Landlock cannot refuse one name and allow those beside it");
+    add_shortfall(examination, degraded_tokens[DEGRADED_LATE_NAMES],
+                  "protected names that do not exist yet or lie deeper than a writable root's top, and denyWrite of "
+                  "paths that do not exist yet",
+                  "there are no usable namespaces, and without them there is no doorman");
     if (examination->facts.is_root)
         add_shortfall(examination, degraded_tokens[DEGRADED_METADATA],
                       "changing modes and attributes of files anywhere (with the token they can be changed everywhere)",
@@ -150,16 +154,11 @@ void examine_conclude(struct arena *arena, struct examination *examination)
     for (size_t i = 0; i < examination->finding_count; i++) {
         const struct finding *finding = &examination->findings[i];
         if (!landlock && finding->weight == WEIGHT_DEFAULT && finding->status == FINDING_MISSING)
-            add_shortfall(examination, NULL, arena_printf(arena, "%s: %s", finding->title, finding->needed_for),
-                          finding->detail);
+            add_shortfall(examination, finding->token,
+                          arena_printf(arena, "%s: %s", finding->title, finding->needed_for), finding->detail);
     }
     if (landlock)
         add_shortfalls_of_landlock(examination);
-    /* True of every host until the doorman is there to hold them. */
-    add_shortfall(examination, degraded_tokens[DEGRADED_LATE_NAMES],
-                  "protected names that do not exist yet or lie deeper than a writable root's top, and denyWrite of "
-                  "paths that do not exist yet",
-                  "the doorman, which would hold them, is not part of this version");
 
     examination->verdict = !examination->backend              ? VERDICT_IMPOSSIBLE
                            : examination->shortfall_count > 0 ? VERDICT_DEGRADED

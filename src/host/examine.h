@@ -27,6 +27,7 @@ struct finding {
     enum finding_weight weight;
     enum finding_status status;
     const char *detail; /* what was found; one line */
+    const char *token;  /* the --allow-degraded token that does without it; NULL: none */
     const char *remedy; /* how to get it; may be several lines; NULL: nothing to do, or not known */
 };
 

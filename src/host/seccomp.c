@@ -1,6 +1,7 @@
 /* System-call filters and their notifications. The probe takes a listener and
- * carries one notified call through to its end, with a descriptor handed over:
- * that is all the doorman lives on. */
+ * carries one notified call through to its end, with a descriptor of the caller's
+ * taken and one handed over: that is all the doorman lives on. */
+#include "host/degraded.h"
 #include "host/subjects.h"
 
 #include "base/fd.h"
@@ -26,7 +27,7 @@
 #endif
 
 enum { STEP_FILTER = 1, STEP_LISTEN, STEP_RECEIVE, STEP_SEND };
-enum { FOUND_FILTER = 1, FOUND_NOTIFY = 2, FOUND_KILLABLE = 4, FOUND_WAKE_UP = 8, FOUND_SEND = 16 };
+enum { FOUND_FILTER = 1, FOUND_NOTIFY = 2, FOUND_KILLABLE = 4, FOUND_WAKE_UP = 8, FOUND_SEND = 16, FOUND_TAKE = 32 };
 
 static int install(unsigned flags, struct sock_fprog *program)
 {
@@ -55,6 +56,14 @@ static int install_listener(unsigned flags)
     return install(SECCOMP_FILTER_FLAG_NEW_LISTENER | flags, &program);
 }
 
+static bool can_take_descriptor(pid_t caller)
+{
+    FD_CLEANUP int process = (int)syscall(SYS_pidfd_open, caller, 0);
+    FD_CLEANUP int taken = process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, STDIN_FILENO, 0);
+
+    return taken >= 0;
+}
+
 static void answer_one_call(int listener, struct probe_report *report)
 {
     struct seccomp_notif request = {0};
@@ -69,6 +78,8 @@ static void answer_one_call(int listener, struct probe_report *report)
         report->errnum = errno;
         return;
     }
+    if (can_take_descriptor(caller))
+        report->found |= FOUND_TAKE;
     report->step = STEP_SEND;
     struct seccomp_notif_addfd handover = {
         .id = request.id, .flags = SECCOMP_ADDFD_FLAG_SEND, .srcfd = (__u32)listener, .newfd_flags = O_CLOEXEC};
@@ -128,10 +139,11 @@ static void examine_notifications(struct arena *arena, struct examination *exami
                                   const struct probe_report *report)
 {
     struct text lacking = text_in(arena);
-    struct finding *finding =
-        examination_add(examination, "seccomp-notify", "call notifications",
-                        "the doorman " NOT_IN_THIS_VERSION ": late names, unix sockets by path", WEIGHT_OPTIONAL);
+    struct finding *finding = examination_add(
+        examination, "seccomp-notify", "call notifications",
+        "the doorman: protected names that do not exist yet, patterns, sockets of the host by path", WEIGHT_DEFAULT);
 
+    finding->token = degraded_tokens[DEGRADED_LATE_NAMES];
     if ((report->found & FOUND_NOTIFY) == 0 && report->step == STEP_LISTEN && report->errnum == EBUSY) {
         finding->status = FINDING_MISSING;
         finding->detail =
@@ -151,14 +163,18 @@ static void examine_notifications(struct arena *arena, struct examination *exami
         text_append_string(&lacking, ", WAIT_KILLABLE_RECV (kernel 5.19)");
     if ((report->found & FOUND_SEND) == 0)
         text_append_string(&lacking, ", ADDFD_SEND (kernel 5.14)");
+    if ((report->found & FOUND_TAKE) == 0)
+        text_append_string(&lacking, ", pidfd_getfd (kernel 5.6, or a security module refuses it)");
+    bool usable = lacking.len == 0;
     if ((report->found & FOUND_WAKE_UP) == 0)
         text_append_string(&lacking, ", SYNC_WAKE_UP (kernel 6.6; only faster)");
     if (lacking.len == 0) {
-        finding->detail = "with WAIT_KILLABLE_RECV, ADDFD_SEND and SYNC_WAKE_UP";
+        finding->detail = "with WAIT_KILLABLE_RECV, ADDFD_SEND, SYNC_WAKE_UP and pidfd_getfd";
         return;
     }
-    finding->status = FINDING_LIMITED;
-    finding->detail = arena_printf(arena, "works, without %s", lacking.ptr + strlen(", "));
+    finding->status = usable ? FINDING_LIMITED : FINDING_MISSING;
+    finding->detail =
+        arena_printf(arena, "%s, without %s", usable ? "works" : "not enough", lacking.ptr + strlen(", "));
     finding->remedy = "a newer kernel";
 }
 

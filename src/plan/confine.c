@@ -248,6 +248,9 @@ static void say_what_is_weaker(struct confinement *confinement, const struct fac
         text_appendf(&words, ", every process of yours can be sent signals (Landlock ABI %d)", facts->landlock_abi);
     if (!plan->policy->network.allow_all_unix_sockets)
         text_append_string(&words, "; there are no unix sockets, new terminals or shared memory");
+    if (plan->doorman_root_count)
+        text_append_string(&words, "; protected names that are made later, or lie deeper than the top of what is "
+                                   "writable, are not held");
     if (plan->policy->filesystem.caches == CACHES_PRIVATE)
         text_append_string(&words, ", and caches are read-only");
     if (confinement->crowded.len)

@@ -37,6 +37,11 @@ static bool is_in_a_root(const struct plan *plan, struct slice path)
     return false;
 }
 
+bool plan_doorman_judges(const struct plan *plan, struct slice path)
+{
+    return plan->doorman.files && is_in_a_root(plan, path);
+}
+
 static void add_root(struct plan *plan, struct slice path, bool by_pattern)
 {
     if (is_in_a_root(plan, path))

@@ -32,7 +32,8 @@ static void add_hold(struct plan *plan, const struct path_rule *rule, unsigned l
 
 static void hold_by_doorman(struct plan *plan, const struct path_rule *rule, const char *note)
 {
-    plan_doorman_call(plan, rule->origin, rule->text);
+    if (!rule->protects) /* protected names are a reason of their own */
+        plan_doorman_call(plan, rule->origin, rule->text);
     add_hold(plan, rule, LOCK_DOORMAN, note);
 }
 
@@ -187,7 +188,8 @@ static unsigned locks_of(const struct plan *plan, const struct path_rule *rule)
     bool landlock = plan->use_landlock &&
                     (rule->list == LIST_ALLOW_WRITE || (rule->list == LIST_RULES && rule->access == ACCESS_WRITE) ||
                      (rule_is_grant(rule) && plan->landlock_reads));
-    bool doorman = rule->socket && !plan->no_doorman;
+    bool doorman =
+        (rule->socket && plan->doorman.sockets) || (!rule_is_grant(rule) && plan_doorman_judges(plan, rule->real));
 
     return (unsigned)LOCK_MOUNT | (landlock ? LOCK_LANDLOCK : 0) | (doorman ? LOCK_DOORMAN : 0);
 }
@@ -196,6 +198,7 @@ void plan_holds(struct plan *plan, const struct tree *tree)
 {
     const struct policy *policy = plan->policy;
 
+    plan_doorman_needs(plan);
     for (size_t i = 0; i < policy->paths.count; i++) {
         const struct path_rule *rule = &policy->paths.items[i];
         if (rule->list == LIST_BUILT_IN)
@@ -212,5 +215,4 @@ void plan_holds(struct plan *plan, const struct tree *tree)
             add_hold(plan, rule, locks_of(plan, rule),
                      rule->widened ? "with the whole directory above it, which cannot be searched" : NULL);
     }
-    plan_doorman_needs(plan);
 }

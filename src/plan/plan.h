@@ -247,6 +247,9 @@ enum access plan_access_at(const struct plan *plan, struct slice path);
 /* The Landlock-only backend: do its rules give a path this? */
 bool plan_grants(const struct plan *plan, const struct tree *tree, struct slice path, bool write);
 
+/* Is the doorman asked before something is written there? */
+bool plan_doorman_judges(const struct plan *plan, struct slice path);
+
 const char *backend_name(enum backend backend);
 
 /* "cgroup", "pid_max", "rlimit", "samples" */

@@ -48,7 +48,7 @@ void rename_index(struct policy *policy)
         if (rule->dropped || (!rule->pattern.literal && !rule->widened))
             continue;
         mark_above(policy, rule->real, is_apart(rule));
-        for (size_t j = 0; rule->vital && j < rule->link_count; j++)
+        for (size_t j = 0; rule->list == LIST_DENY_WRITE && j < rule->link_count; j++)
             mark_above(policy, rule->links[j].at, true);
     }
 }

@@ -395,8 +395,9 @@ static void index_at(struct policy *policy, struct slice path, struct path_rule 
 static void index_rule(struct policy *policy, struct path_rule *rule)
 {
     index_at(policy, rule->real, rule);
-    /* A link on the way to cloche's own policy must not be exchanged either. */
-    for (size_t i = 0; rule->vital && i < rule->link_count; i++)
+    /* A link on the way there must not be exchanged either: what it led to would be an
+     * ordinary file to the next run. */
+    for (size_t i = 0; rule->list == LIST_DENY_WRITE && i < rule->link_count; i++)
         index_at(policy, rule->links[i].at, rule);
 }
 

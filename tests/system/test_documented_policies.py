@@ -3,9 +3,8 @@
 Each policy in tests/compat/policies has an .expect.json beside it that says path by
 path and host by host what is allowed. It is asked of `explain`, and for files also of
 a real run, in which a probe reads and writes every path and the host judges what came
-of it. `~` is the home, `.` the project, which is below it. Two keys say what no lock
-holds yet (see SECURITY.md): `notHeldYet` lists denied writes that a run still lets
-through, `degraded` the tokens without which it refuses. Both fail when they go stale."""
+of it. `~` is the home, `.` the project, which is below it. The key `degraded` lists
+the tokens without which a run refuses; it fails when it goes stale."""
 
 import json
 import os
@@ -66,7 +65,6 @@ class Expectation:
         for kind, verdicts in (("read", self.read), ("write", self.write)):
             verdicts.update({self.path(person, path): verdict for path, verdict in variant.get(kind, {}).items()})
         self.net = expected.get("net", {})
-        self.not_held = [self.path(person, path) for path in expected.get("notHeldYet", [])]
 
     @staticmethod
     def path(person, path):
@@ -117,8 +115,8 @@ def test_explain_gives_the_documented_verdicts(person, name):
             if said != verdict:
                 wrong.append(f"{question}: {said}, not {verdict}: {each['why']} ({each['rule']})")
             if verdict == "denied" and question.startswith("write:"):
-                if bool(each["locks"]) == (each["real"] in promise.not_held):
-                    wrong.append(f"{question}: held by {each['locks']}")
+                if not each["locks"]:
+                    wrong.append(f"{question}: held by no lock")
         assert not wrong, "\n".join(wrong)
 
 
@@ -147,7 +145,7 @@ def judge(promise, before, answers, after):
         good = {
             "allowed": answer == 0 and arrived,
             "private": answer == 0 and untouched,
-            "denied": arrived if path in promise.not_held else answer < 0 and untouched,
+            "denied": answer < 0 and untouched,
         }[verdict]
         if not good:
             wrong.append(f"write {path}: {answer}, {'untouched' if untouched else 'changed'}, not {verdict}")

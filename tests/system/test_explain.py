@@ -73,10 +73,12 @@ class TestAnswers:
 
     def test_denial_that_no_lock_holds_is_not_called_denied(self, person):
         person.directory(person.project / ".git/hooks")
-        answer = person.cloche("explain", "-p", "dev", "write:.git/hooks/x", "write:.vscode/tasks.json")
+        policy = person.file(person.home / "p.json", {"extends": ["preset:dev"], "allowNestedUserNamespaces": True})
+        questions = ["-s", str(policy), "write:.git/hooks/x", "write:.vscode/tasks.json"]
+        answer = person.cloche("explain", *questions)
         assert answer.returncode == 1
         assert [line.split()[0] for line in answer.stdout.splitlines()] == ["denied", "unheld"]
-        held, not_held = person.explain("-p", "dev", "write:.git/hooks/x", "write:.vscode/tasks.json")["answers"]
+        held, not_held = person.explain(*questions)["answers"]
         assert (held["verdict"], held["held"]) == ("denied", True)
         assert (not_held["verdict"], not_held["held"]) == ("denied", False)
 
@@ -268,7 +270,7 @@ class TestPlan:
         assert plan.pop("status") == 0
         assert set(plan) == {
             "version", "project", "workingDirectory", "backend", "weaker", "policy", "passedOver", "warnings", "refusals",
-            "steps", "network", "environment", "limits", "limitsHeldBy", "filter", "capabilities", "rules",
+            "steps", "network", "environment", "limits", "limitsHeldBy", "filter", "capabilities", "doorman", "rules",
         }  # fmt: skip
         assert plan["version"] == 1
         assert plan["project"] == plan["workingDirectory"] == str(person.project)
@@ -280,6 +282,19 @@ class TestPlan:
         common = {"question", "operation", "object", "real", "verdict", "held", "why", "reason", "rule", "locks", "note", "hint"}
         assert set(variable) == common
         assert set(path) == common | {"access", "backing", "passage"}
+
+    def test_rules_that_put_a_doorman_at_the_door_are_named(self, person):
+        assert person.explain("-p", "readonly", "--deny-write", "x")["doorman"]["files"] is False
+        told = person.explain("-p", "dev", "--deny-write", "later", "--deny-write", "**/*.lock", "--allow-write", "/var/log/*.made")
+        doorman = told["doorman"]
+        assert (doorman["files"], doorman["sockets"], doorman["datagrams"]) == (True, True, False)
+        assert {"protected names", "later", "**/*.lock", "/var/log/*.made", "sockets of the host"} <= {each["text"] for each in doorman["reasons"]}
+        assert {"path": str(person.project), "byPattern": False} in doorman["roots"]
+        held = {rule["text"]: rule["locks"] for rule in told["rules"]}
+        assert held["later"] == held["**/*.lock"] == held["/var/log/*.made"] == held["protected names"] == ["doorman"]
+        text = person.cloche("explain", "-p", "dev", "--deny-write", "later").stdout
+        assert "doorman      asked before files are changed by name" in text
+        assert "for later  (command line: --deny-write)" in text
 
     def test_what_a_run_would_refuse_is_said_by_name(self, person):
         refused = person.explain("--host-port", "3128", "--ask")["refusals"]

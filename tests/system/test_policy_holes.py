@@ -5,6 +5,8 @@ honest case beside it."""
 
 import subprocess
 
+import os
+
 import pytest
 
 from judging import as_person
@@ -84,9 +86,10 @@ def test_policy_reached_through_a_link_in_the_project_is_not_trusted_to_stay(per
     policy = person.file(person.home / "policies" / "p.json", {"extends": ["preset:dev"]})
     person.link("pol.json", policy)
     environment = {"CLOCHE_POLICY": str(person.project / "pol.json")}
-    answer = person.cloche("run", "rm", "pol.json", environment=environment)
-    assert answer.returncode == 125 and "which the command could replace" in answer.stderr
-    assert (person.project / "pol.json").is_symlink()
+    script = "rm pol.json; ln -sf /etc/hostname pol.json; mv pol.json gone; mv made pol.json; echo x >made"
+    assert person.cloche("run", "sh", "-c", script, environment=environment).returncode == 0
+    assert (person.project / "pol.json").readlink() == policy
+    assert (person.project / "made").read_text() == "x\n"
     # Named directly, it is not in reach.
     assert person.cloche("run", "true", environment={"CLOCHE_POLICY": str(policy)}).returncode == 0
 
@@ -105,8 +108,19 @@ def test_policy_of_the_next_run_cannot_be_made(person):
     policy = person.file(person.home / "policy.json", {"filesystem": {"allowWrite": ["~/.config", "."]}})
     make = 'mkdir -p ~/.config/cloche && echo \'{"extends":[]}\' >~/.config/cloche/policy.json'
     answer = person.cloche("run", "-s", policy, "sh", "-c", make)
-    assert answer.returncode == 125 and "the next run would obey what it wrote" in answer.stderr
+    assert answer.returncode != 0
     assert not (person.home / ".config" / "cloche").exists()
+    # Nor prepared and moved there, nor led there by a link.
+    prepared = "mkdir ~/.config/x && echo '{}' >~/.config/x/policy.json && "
+    for last in ("mv ~/.config/x ~/.config/cloche", "ln -s x ~/.config/cloche"):
+        assert person.cloche("run", "-s", policy, "sh", "-c", prepared + last).returncode != 0
+        assert not os.path.lexists(person.home / ".config" / "cloche")
+        assert person.cloche("run", "-s", policy, "sh", "-c", "rm -r ~/.config/x").returncode == 0
+
+    # Without a doorman such a run is not let through at all.
+    nested = person.file(person.home / "nested.json", {"extends": [str(policy)], "allowNestedUserNamespaces": True})
+    answer = person.cloche("run", "-s", nested, "sh", "-c", make)
+    assert answer.returncode == 125 and "the next run would obey what it wrote" in answer.stderr
 
     # With the directory there, the run goes on and the directory is held.
     person.directory(".config/cloche")

@@ -105,7 +105,7 @@ static void test_rules_about_names_to_come_are_held_by_the_doorman(void **state)
     assert_false(hold_of(&world, "later")->idle);
     assert_int_equal(hold_of(&world, "**/*.lock")->locks, LOCK_DOORMAN);
     assert_int_equal(hold_of(&world, "/home/u/.config/cloche")->locks, LOCK_DOORMAN);
-    assert_int_equal(hold_of(&world, "f")->locks, LOCK_MOUNT);
+    assert_int_equal(hold_of(&world, "f")->locks, LOCK_MOUNT | LOCK_DOORMAN);
     assert_true(has_reason(&world, "later"));
     assert_true(has_reason(&world, "**/*.lock"));
     assert_false(has_reason(&world, "f"));
