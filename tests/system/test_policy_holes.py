@@ -3,9 +3,8 @@
 Each test plays the attack against the real binary, judged from the host, with the
 honest case beside it."""
 
-import subprocess
-
 import os
+import subprocess
 
 import pytest
 

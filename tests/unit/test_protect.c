@@ -2,6 +2,7 @@
  * are made in a directory of this very run. */
 #include "world.h"
 
+#include "base/path.h"
 #include "policy/decide.h"
 #include "policy/git_layout.h"
 #include "policy/protect.h"
@@ -177,6 +178,85 @@ static void test_prefixes_of_names_that_were_added_and_lifted(void **state)
     world_free(&world);
 }
 
+static unsigned dice(uint64_t *seed, unsigned sides)
+{
+    *seed = *seed * 6364136223846793005U + 1442695040888963407U;
+    return (unsigned)(*seed >> 33) % sides;
+}
+
+static const char *random_path(uint64_t *seed, char out[256])
+{
+    static const char *const names[] = {".git",       "modules",   "worktrees",     "x",       "info",
+                                        "objects",    "hooks",     "config",        ".claude", "refs",
+                                        "attributes", "commondir", "settings.json", ".Git"};
+    size_t used = (size_t)snprintf(out, 256, "/home/u/p");
+
+    for (unsigned left = 1 + dice(seed, 6); left; left--)
+        used += (size_t)snprintf(out + used, 256 - used, "/%s", names[dice(seed, 14)]);
+    return out;
+}
+
+struct below {
+    const struct world *world;
+    const char *path;
+    size_t seen;
+};
+
+/* Whatever is left of a name, put behind the path, is protected. */
+static void check_rest(void *argument, struct slice rest)
+{
+    struct below *below = argument;
+    char path[512];
+    size_t used = (size_t)snprintf(path, sizeof path, "%s", below->path);
+    struct slice part;
+
+    while (path_next(&rest, &part)) {
+        struct slice name = slice_is(part, "**") || slice_is(part, "*") ? SLICE("w")
+                            : slice_is(part, "settings*.json")          ? SLICE("settings.local.json")
+                                                                        : part;
+        used += (size_t)snprintf(path + used, sizeof path - used, "/%.*s", (int)name.len, name.ptr);
+    }
+    below->seen++;
+    if (writable(below->world, path, false))
+        fail_msg("%s can be written", path);
+}
+
+/* A name whose loss makes something below it writable has a rest. */
+static void check_rename_away(const struct world *world, const char *path, size_t *seen)
+{
+    for (size_t depth = 4; depth < path_depth(slice_of(path)); depth++) {
+        struct slice above = path_prefix(slice_of(path), depth);
+        struct slice parent = path_parent(above);
+        char moved[512];
+        snprintf(moved, sizeof moved, "%.*s/zz%s", (int)parent.len, parent.ptr, path + above.len);
+        if (!writable(world, moved, false) || !decide_real_path(&world->policy, OPERATION_WRITE, above).allowed)
+            continue;
+        (*seen)++;
+        if (!protect_is_prefix(&world->policy, above))
+            fail_msg("%.*s can be renamed, and frees %s", (int)above.len, above.ptr, path);
+    }
+}
+
+static void test_rests_agree_with_the_decision_for_random_paths(void **state)
+{
+    uint64_t seed = 20261115;
+    size_t renamed = 0;
+    struct world world;
+    char path[256];
+    struct below below = {.world = &world, .path = path};
+    (void)state;
+
+    assert_true(world_make(&world, "/home/u/p/f\n", PROJECT_WRITABLE));
+    for (int i = 0; i < 20000; i++) {
+        random_path(&seed, path);
+        protect_rests(&world.policy, slice_of(path), check_rest, &below);
+        if (!writable(&world, path, false))
+            check_rename_away(&world, path, &renamed);
+    }
+    assert_true(below.seen > 10000 && renamed > 1000);
+    world_free(&world);
+}
+
 static void test_git_pointer_is_known_by_its_name(void **state)
 {
     (void)state;
@@ -279,6 +359,7 @@ int main(void)
         cmocka_unit_test(test_paths_of_any_depth_are_judged_to_their_end),
         cmocka_unit_test(test_rests_of_a_name_that_appears_or_vanishes),
         cmocka_unit_test(test_prefixes_of_names_that_were_added_and_lifted),
+        cmocka_unit_test(test_rests_agree_with_the_decision_for_random_paths),
         cmocka_unit_test(test_git_pointer_is_known_by_its_name),
         cmocka_unit_test(test_git_directory_is_known_by_what_it_is_not_by_its_name),
         cmocka_unit_test(test_git_directory_anywhere_obeys_what_policy_lifts),
