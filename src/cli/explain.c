@@ -131,7 +131,7 @@ static const char *no_hint_text(struct arena *arena, const struct answer *answer
     if (answer->by_backend)
         return "no rule allows it without namespaces; see cloche doctor";
     if (answer->question.operation == OPERATION_UNIX)
-        return "sockets of the host by path are not enforced in this version: --allow-unix is refused";
+        return "no single socket can be allowed here: see cloche explain";
     if (!origin->file || strcmp(origin->file, "built-in") == 0)
         return "nothing allows it: cloche's own rule";
     if (strcmp(origin->file, "command line") == 0)

@@ -91,7 +91,6 @@ static bool suggest(const struct trial *trial, struct candidate candidate, struc
     return true;
 }
 
-/* Only what a run of this version carries out: not --allow-unix. */
 static struct candidate option_for(const struct trial *trial)
 {
     struct slice value = trial->denied->real;
@@ -106,6 +105,8 @@ static struct candidate option_for(const struct trial *trial)
         return (struct candidate){"--allow-write", {OPTION_ALLOW_WRITE, text}, NULL};
     case OPERATION_ENV:
         return (struct candidate){"--env", {OPTION_ENV, text}, NULL};
+    case OPERATION_UNIX:
+        return (struct candidate){"--allow-unix", {OPTION_ALLOW_UNIX, text}, NULL};
     case OPERATION_CONNECT:
     case OPERATION_DNS:
         if (host_is_loopback(&trial->denied->question.host))
@@ -114,8 +115,6 @@ static struct candidate option_for(const struct trial *trial)
                 {OPTION_HOST_PORT, arena_printf(trial->arena, "%u", (unsigned)trial->denied->question.port)},
                 NULL};
         return (struct candidate){"--allow-domain", {OPTION_ALLOW_DOMAIN, text}, NULL};
-    case OPERATION_UNIX:
-        break;
     }
     return (struct candidate){0};
 }
@@ -260,7 +259,7 @@ bool hint_find(const struct session_request *request, const struct session *sess
     case OPERATION_DNS:
         return denied->decision.rule_text.len == 0 && suggest(&trial, option_for(&trial), hint);
     case OPERATION_UNIX:
-        break;
+        return session->plan.doorman.sockets && suggest(&trial, option_for(&trial), hint);
     }
     return false;
 }

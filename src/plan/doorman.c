@@ -152,6 +152,21 @@ static void need_sockets(struct plan *plan)
                              plan->no_doorman));
 }
 
+static void hold_abstract_sockets(struct plan *plan)
+{
+    const struct name_rules *sockets = &plan->policy->network.unix_sockets;
+    bool in_reach = plan->network == NETWORK_HOST;
+
+    for (size_t i = 0; i < sockets->count; i++) {
+        if (sockets->items[i].text.ptr[0] == '@')
+            plan_add_hold(plan,
+                          (struct hold){.origin = sockets->items[i].origin,
+                                        .rule_text = sockets->items[i].text,
+                                        .locks = plan->doorman.sockets ? LOCK_DOORMAN : 0,
+                                        .note = in_reach ? NULL : "out of reach: the run has a network of its own"});
+    }
+}
+
 /* What is allowed of sockets, and cannot be given. */
 static void judge_named_sockets(struct plan *plan)
 {
@@ -182,4 +197,5 @@ void plan_doorman_needs(struct plan *plan)
     need_protected_names(plan);
     need_sockets(plan);
     judge_named_sockets(plan);
+    hold_abstract_sockets(plan);
 }

@@ -205,7 +205,9 @@ void plan_holds(struct plan *plan, const struct tree *tree)
             continue;
         if (refuse_replaceable(plan, rule))
             continue;
-        if (rule->dropped)
+        if (rule->dropped && rule->socket && rule->node == NODE_DIRECTORY)
+            add_hold(plan, rule, plan->doorman.sockets ? LOCK_DOORMAN : 0, rule->dropped_because);
+        else if (rule->dropped)
             add_hold(plan, rule, 0, rule->dropped_because);
         else if (!rule->pattern.literal && !rule->widened)
             judge_pattern(plan, rule);

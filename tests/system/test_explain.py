@@ -215,13 +215,18 @@ class TestHints:
         assert "to allow: --allow-domain example.com:443" in line
         assert "--host-port 5432" in person.cloche("explain", "--allow-domain", "x.com", "net:localhost:5432").stdout
 
-    def test_sockets_and_denied_domains_have_no_hint_that_a_run_would_refuse(self, person):
+    def test_hint_for_a_socket_is_for_where_sockets_are_told_apart(self, person):
+        allowed, hint = self.followed(person, "unix:/run/some.sock", "-p", "dev")
+        assert allowed
+        assert hint["option"] == "--allow-unix /run/some.sock"
+        assert only(person, "unix:@abstract", "-p", "dev")["hint"]["option"] == "--allow-unix @abstract"
+        policy = person.file("policy.json", {"seccomp": {"blockUnixSockets": True}})
+        assert only(person, "unix:/run/some.sock", "-s", str(policy))["hint"] is None
+
+    def test_denied_domains_have_no_hint_that_a_run_would_refuse(self, person):
         network = {"allowedDomains": ["*.example.com"], "deniedDomains": ["bad.example.com"]}
         policy = person.file("policy.json", {"network": network})
         assert only(person, "net:bad.example.com", "-s", str(policy))["hint"] is None
-        assert only(person, "unix:/run/some.sock", "-p", "dev")["hint"] is None
-        line = person.cloche("explain", "-p", "dev", "unix:/run/some.sock").stdout
-        assert "by path are not enforced in this version" in line
 
     def test_denial_on_the_command_line_is_lifted_by_leaving_it_out(self, person):
         options = ["--allow-domain", "*.example.com", "--deny-domain", "bad.example.com"]
