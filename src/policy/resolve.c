@@ -415,6 +415,14 @@ static void mark_passages(struct policy *policy, struct slice path)
     }
 }
 
+/* A pattern that stands for the entries there are when the run starts, which have
+ * rules of their own by now. */
+static bool means_what_is_there(const struct policy *policy, const struct path_rule *rule)
+{
+    return rule->at_start || (policy->around.personality == PERSONALITY_SRT && !rule_is_grant(rule) &&
+                              rule->list != LIST_DENY_WRITE && pattern_is_at_top(policy, rule));
+}
+
 static void build_index(struct policy *policy)
 {
     policy->by_path = ARENA_NEW(policy->arena, struct map);
@@ -435,7 +443,7 @@ static void build_index(struct policy *policy)
             continue;
         if (rule->pattern.literal || rule->widened)
             index_rule(policy, rule);
-        else
+        else if (!means_what_is_there(policy, rule))
             policy->patterns[policy->pattern_count++] = rule;
     }
 

@@ -247,6 +247,19 @@ static void test_rules_about_what_comes_later_are_not_believed(void **state)
     world_free(&world);
 }
 
+static void test_pattern_at_start_says_nothing_of_names_made_later(void **state)
+{
+    struct world world;
+    (void)state;
+
+    assert_true(world_make(&world, "/home/u/p/.env\n",
+                           "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\".\"],"
+                           "\"denyRead\":[{\"path\":\".env*\",\"atStart\":true}]}}"));
+    ACCESS("/home/u/p/.env", "--");
+    ACCESS("/home/u/p/.env.new", "rw"); /* cp .env.example .env.new, as one does */
+    world_free(&world);
+}
+
 static void test_deny_write_covers_private_places_too(void **state)
 {
     struct world world;
@@ -478,6 +491,7 @@ int main(void)
         cmocka_unit_test(test_unprotect_and_protect_change_the_names),
         cmocka_unit_test(test_existing_protected_names_are_held_however_they_are_spelt),
         cmocka_unit_test(test_rules_about_what_comes_later_are_not_believed),
+        cmocka_unit_test(test_pattern_at_start_says_nothing_of_names_made_later),
         cmocka_unit_test(test_deny_write_covers_private_places_too),
         cmocka_unit_test(test_root_that_lies_below_a_protected_name_is_usable),
         cmocka_unit_test(test_git_pointers_lead_to_what_is_protected),
