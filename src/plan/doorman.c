@@ -146,10 +146,9 @@ static void need_sockets(struct plan *plan)
         return;
     }
     plan_refuse(plan, origin, degraded_tokens[DEGRADED_LATE_NAMES],
-                arena_printf(plan->arena,
-                             "a socket of the host that is in sight can be connected to, for %s. To refuse all unix "
-                             "sockets: seccomp.blockUnixSockets",
-                             plan->no_doorman));
+                arena_printf(plan->arena, "a socket of the host that is in sight can be connected to, for %s%s",
+                             plan->no_doorman,
+                             plan->filter_enabled ? "; to refuse all unix sockets: seccomp.blockUnixSockets" : ""));
 }
 
 static void hold_abstract_sockets(struct plan *plan)
