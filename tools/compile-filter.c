@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/fs.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -33,14 +34,29 @@
 enum { PROGRAM_MAX = 4096, CASES_MAX = 256 };
 
 /* Bits of the number of a variant; jail/filter.c counts the same way. */
-enum { VARIANT_NESTED = 1, VARIANT_NO_UNIX = 2, VARIANT_UNIX_DATAGRAM = 4, VARIANT_ROOT = 8, VARIANTS = 16 };
+enum {
+    VARIANT_NESTED = 1,
+    VARIANT_NO_UNIX = 2,
+    VARIANT_UNIX_DATAGRAM = 4,
+    VARIANT_ROOT = 8,
+    VARIANT_FILES_ASKED = 16,
+    VARIANT_SOCKETS_ASKED = 32,
+    VARIANTS = 64
+};
 
 /* The newest call that was judged, of Linux 6.18 (file_setattr). From 424 on,
  * numbers are the same on every architecture. */
 enum { NEWEST_CALL = 469 };
 
 /* Newer than the oldest libseccomp we build with. */
-enum { CALL_FCHMODAT2 = 452, CALL_LSM_SET_SELF_ATTR = 460, CALL_OPEN_TREE_ATTR = 467 };
+enum {
+    CALL_FCHMODAT2 = 452,
+    CALL_LSM_SET_SELF_ATTR = 460,
+    CALL_SETXATTRAT = 463,
+    CALL_REMOVEXATTRAT = 466,
+    CALL_OPEN_TREE_ATTR = 467,
+    CALL_FILE_SETATTR = 469
+};
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define ARGUMENT(number) (offsetof(struct seccomp_data, args) + sizeof(uint64_t) * (number))
@@ -98,6 +114,18 @@ static const char *const refused_unless_nested[] = {
     "mount",  "umount",   "umount2", "pivot_root", "chroot",        "open_tree", "move_mount",
     "fsopen", "fsconfig", "fsmount", "fspick",     "mount_setattr", "setns",
 };
+
+/* What changes a file by its name, or what it is, whatever its arguments: asked
+ * of the doorman, as is what makes the mode of files. */
+static const char *const asked_about_files[] = {
+    "mkdir",    "mkdirat",     "symlink",      "symlinkat",    "link",      "linkat",   "unlink",    "unlinkat",
+    "rmdir",    "rename",      "renameat",     "renameat2",    "truncate",  "chown",    "lchown",    "fchown",
+    "fchownat", "utime",       "utimes",       "futimesat",    "utimensat", "setxattr", "lsetxattr", "fsetxattr",
+    "openat2",  "removexattr", "lremovexattr", "fremovexattr", "umask",
+};
+
+static const char *const asked_about_sockets[] = {"connect", "bind"};
+static const char *const asked_about_datagrams[] = {"sendmsg", "sendmmsg"};
 
 /* Not seen by filters (61). */
 static const char *const absent[] = {"io_uring_setup", "io_uring_enter", "io_uring_register"};
@@ -230,12 +258,15 @@ static void judge_ioctl(struct program *program, unsigned variant)
     const uint32_t tiocsti = 0x5412;
     const uint32_t tioclinux = 0x541c;
     const uint32_t tiocsetd = 0x5423;
+    /* Attributes of files that need no more than a descriptor to read. */
+    static const uint32_t attributes[] = {FS_IOC_SETFLAGS, FS_IOC32_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION};
 
-    (void)variant;
     load(program, ARGUMENT(1));
     answer_if_equal(program, tiocsti, error(EPERM));
     answer_if_equal(program, tioclinux, error(EPERM));
     answer_if_equal(program, tiocsetd, error(EPERM));
+    for (size_t i = 0; variant & VARIANT_FILES_ASKED && i < COUNT(attributes); i++)
+        answer_if_equal(program, attributes[i], error(EPERM));
     answer(program, SECCOMP_RET_ALLOW);
 }
 
@@ -284,7 +315,7 @@ static void refuse_set_id_mode(struct program *program, unsigned variant, unsign
 {
     load(program, ARGUMENT(argument));
     answer_if_any_bit(program, variant & VARIANT_ROOT ? S_ISUID | S_ISGID : S_ISUID, error(EPERM));
-    answer(program, SECCOMP_RET_ALLOW);
+    answer(program, variant & VARIANT_FILES_ASKED ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW);
 }
 
 static void judge_mode_second(struct program *program, unsigned variant)
@@ -297,11 +328,32 @@ static void judge_mode_third(struct program *program, unsigned variant)
     refuse_set_id_mode(program, variant, 2);
 }
 
+/* A nameless file is nothing to ask about: it is when it gets a name. And what is
+ * opened as a mere path is neither made nor changed, whatever else is said. */
+static void ask_about_open(struct program *program, unsigned variant, unsigned argument)
+{
+    const uint32_t tmpfile_bit = O_TMPFILE & ~O_DIRECTORY;
+
+    load(program, ARGUMENT(argument));
+    emit(program, BPF_JMP | BPF_JSET | BPF_K, O_ACCMODE | O_CREAT | O_TRUNC | tmpfile_bit, 1, 0);
+    answer(program, SECCOMP_RET_ALLOW);
+    answer_if_any_bit(program, O_PATH, SECCOMP_RET_ALLOW);
+    emit(program, BPF_JMP | BPF_JSET | BPF_K, O_CREAT | tmpfile_bit, 1, 0);
+    answer(program, SECCOMP_RET_USER_NOTIF);
+    emit(program, BPF_JMP | BPF_JSET | BPF_K, tmpfile_bit, 4, 0);
+    refuse_set_id_mode(program, variant, argument + 1); /* four instructions */
+    refuse_set_id_mode(program, variant & ~(unsigned)VARIANT_FILES_ASKED, argument + 1);
+}
+
 /* The mode counts only where a file may be made. */
 static void judge_open_flags(struct program *program, unsigned variant, unsigned argument)
 {
     const uint32_t tmpfile_bit = O_TMPFILE & ~O_DIRECTORY;
 
+    if (variant & VARIANT_FILES_ASKED) {
+        ask_about_open(program, variant, argument);
+        return;
+    }
     load(program, ARGUMENT(argument));
     emit(program, BPF_JMP | BPF_JSET | BPF_K, O_CREAT | tmpfile_bit, 1, 0);
     answer(program, SECCOMP_RET_ALLOW);
@@ -347,12 +399,30 @@ static void judge_ioprio_set(struct program *program, unsigned variant)
 /* An empty file is all that can be had with the bits this way: writing takes them
  * off. But they stay on when root, outside, writes to it later. For others the
  * kernel's cache of calls that are always allowed is worth more. */
-static void judge_opens_by_root(struct program *program, uint32_t architecture)
+static void judge_opens(struct program *program, uint32_t architecture, unsigned variant)
 {
     for_call(program, architecture, "openat", judge_openat);
     for_call(program, architecture, "open", judge_open);
-    for_call(program, architecture, "openat2", judge_openat2);
+    if (!(variant & VARIANT_FILES_ASKED))
+        for_call(program, architecture, "openat2", judge_openat2);
     for_call(program, architecture, "creat", judge_mode_second);
+}
+
+/* A datagram that names no destination goes where its socket was connected to. */
+static void judge_sendto(struct program *program, unsigned variant)
+{
+    (void)variant;
+    load(program, ARGUMENT(4));
+    emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
+    answer(program, SECCOMP_RET_USER_NOTIF);
+    load(program, ARGUMENT(4) + sizeof(uint32_t));
+    answer_if_equal(program, 0, SECCOMP_RET_ALLOW);
+    answer(program, SECCOMP_RET_USER_NOTIF);
+}
+
+static bool asks_about_datagrams(unsigned variant)
+{
+    return variant & VARIANT_SOCKETS_ASKED && variant & VARIANT_UNIX_DATAGRAM;
 }
 
 static void judge_arguments(struct program *program, uint32_t architecture, unsigned variant)
@@ -377,14 +447,16 @@ static void judge_arguments(struct program *program, uint32_t architecture, unsi
         {"ioprio_set", judge_ioprio_set},
     };
 
-    if (variant & VARIANT_ROOT)
-        judge_opens_by_root(program, architecture);
+    if (variant & (VARIANT_ROOT | VARIANT_FILES_ASKED))
+        judge_opens(program, architecture, variant);
+    if (asks_about_datagrams(variant))
+        for_call(program, architecture, "sendto", judge_sendto);
     add_case(program, (struct call_case){.number = CALL_FCHMODAT2, .judge = judge_mode_third});
     for (size_t i = 0; i < COUNT(calls); i++)
         for_call(program, architecture, calls[i].name, calls[i].judge);
 }
 
-static void refuse_all(struct program *program, uint32_t architecture, uint32_t action, const char *const *names,
+static void answer_all(struct program *program, uint32_t architecture, uint32_t action, const char *const *names,
                        size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -396,16 +468,34 @@ static void refuse_all(struct program *program, uint32_t architecture, uint32_t 
     }
 }
 
+static void ask_doorman(struct program *program, uint32_t architecture, unsigned variant)
+{
+    /* What the doorman does not perform. Libraries do without. */
+    static const int absent_with_it[] = {CALL_SETXATTRAT, CALL_REMOVEXATTRAT, CALL_FILE_SETATTR};
+    const uint32_t ask = SECCOMP_RET_USER_NOTIF;
+
+    if (variant & VARIANT_FILES_ASKED) {
+        answer_all(program, architecture, ask, asked_about_files, COUNT(asked_about_files));
+        for (size_t i = 0; i < COUNT(absent_with_it); i++)
+            add_case(program, (struct call_case){.number = absent_with_it[i], .action = error(ENOSYS)});
+    }
+    if (variant & VARIANT_SOCKETS_ASKED)
+        answer_all(program, architecture, ask, asked_about_sockets, COUNT(asked_about_sockets));
+    if (asks_about_datagrams(variant))
+        answer_all(program, architecture, ask, asked_about_datagrams, COUNT(asked_about_datagrams));
+}
+
 static void collect_cases(struct program *program, uint32_t architecture, unsigned variant)
 {
     program->case_count = 0;
     judge_arguments(program, architecture, variant);
-    refuse_all(program, architecture, error(EPERM), refused, COUNT(refused));
-    refuse_all(program, architecture, error(ENOSYS), absent, COUNT(absent));
+    answer_all(program, architecture, error(EPERM), refused, COUNT(refused));
+    answer_all(program, architecture, error(ENOSYS), absent, COUNT(absent));
     add_case(program, (struct call_case){.number = CALL_LSM_SET_SELF_ATTR, .action = error(EPERM)});
+    ask_doorman(program, architecture, variant);
     if (variant & VARIANT_NESTED)
         return;
-    refuse_all(program, architecture, error(EPERM), refused_unless_nested, COUNT(refused_unless_nested));
+    answer_all(program, architecture, error(EPERM), refused_unless_nested, COUNT(refused_unless_nested));
     add_case(program, (struct call_case){.number = CALL_OPEN_TREE_ATTR, .action = error(EPERM)});
 }
 
@@ -473,6 +563,7 @@ static void emit_tree(struct program *program, const struct call_case *cases, si
         }
         emit_answered(program, cases, count, error(EPERM));
         emit_answered(program, cases, count, error(ENOSYS));
+        emit_answered(program, cases, count, SECCOMP_RET_USER_NOTIF);
         answer(program, SECCOMP_RET_ALLOW);
         return;
     }

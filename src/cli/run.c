@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "cli/report.h"
 #include "policy/variables.h"
+#include "session/run.h"
 
 #include <string.h>
 #include <unistd.h>

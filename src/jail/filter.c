@@ -30,6 +30,12 @@ static size_t choose(const struct plan *plan)
         number |= FILTER_UNIX_DATAGRAM;
     if (geteuid() == 0)
         number |= FILTER_ROOT;
+    if (plan->doorman.files)
+        number |= FILTER_FILES_ASKED;
+    if (plan->doorman.sockets)
+        number |= FILTER_SOCKETS_ASKED;
+    if (plan->doorman.datagrams)
+        number |= FILTER_UNIX_DATAGRAM;
     return number;
 }
 
@@ -54,12 +60,24 @@ static bool add_names(const struct name_rules *names, uint32_t action, struct so
     return true;
 }
 
-static bool load(const struct sock_filter *program, size_t length, struct error *err)
+/* A call that the doorman has begun to perform is not interrupted by signals
+ * that do not kill: it would be performed twice. */
+static bool load(const struct plan *plan, const struct sock_filter *program, size_t length, int *listener,
+                 struct error *err)
 {
     struct sock_fprog loaded = {.len = (unsigned short)length, .filter = (struct sock_filter *)(uintptr_t)program};
+    unsigned long flags = 0;
 
-    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &loaded) < 0)
+    if (plan_has_doorman(plan))
+        flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+    long result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &loaded);
+    if (result < 0 && errno == EBUSY)
+        return error_set(err, "cannot watch over names that do not exist yet: this is already inside a sandbox that "
+                              "does. To do without: --allow-degraded late-names");
+    if (result < 0)
         return error_set_errno(err, errno, "cannot load the system-call filter");
+    if (flags)
+        *listener = (int)result;
     return true;
 }
 
@@ -78,17 +96,18 @@ static void add_process_group(struct sock_filter *program, size_t *length)
     *length += PROCESS_GROUP_LENGTH;
 }
 
-bool filter_apply(const struct plan *plan, struct error *err)
+bool filter_apply(const struct plan *plan, int *listener, struct error *err)
 {
     const struct compiled_filter *base = &compiled_filters[choose(plan)];
     const struct name_rules *denied = &plan->policy->seccomp.deny;
     const struct name_rules *allowed = &plan->policy->seccomp.allow;
 
+    *listener = -1;
     if (!plan->filter_enabled)
         return true;
     bool signals_can_leave = !landlock_keeps_signals_inside(plan);
     if (denied->count == 0 && allowed->count == 0 && !signals_can_leave)
-        return load(base->program, base->length, err);
+        return load(plan, base->program, base->length, listener, err);
     if (denied->count > NAMES_MAX || allowed->count > NAMES_MAX)
         return error_set(err, "seccomp.allow and seccomp.deny may name %d system calls each", NAMES_MAX);
 
@@ -103,5 +122,5 @@ bool filter_apply(const struct plan *plan, struct error *err)
         add_process_group(program, &length);
     size_t rest = base->length - base->head_length;
     memcpy(program + length, base->program + base->head_length, rest * sizeof *program);
-    return load(program, length + rest, err);
+    return load(plan, program, length + rest, listener, err);
 }

@@ -24,24 +24,32 @@ enum { SHARED_SIZE = 64 * 1024 * 1024 };
 
 enum jail_end head_start_make(struct head_start *head_start, int cgroup, struct error *err)
 {
-    int control[2];
+    int doorman[2] = {-1, -1};
+    int control[2] = {-1, -1};
 
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0) {
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, doorman) < 0 ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0) {
         error_set_errno(err, errno, "cannot make a socket");
+        fd_close(&doorman[0]);
+        fd_close(&doorman[1]);
         return JAIL_REFUSED;
     }
+    head_start->doorman = doorman[0];
     head_start->control = control[0];
     /* Not in memory that both share: the child's 0 would be ours too. */
     pid_t child;
     if (!spawn_namespaces(cgroup, &child, err)) {
         enum jail_end end = spawn_is_forbidden(errno) ? JAIL_NO_NAMESPACES : JAIL_REFUSED;
+        fd_close(&doorman[0]);
+        fd_close(&doorman[1]);
         fd_close(&control[0]);
         fd_close(&control[1]);
         return end;
     }
     if (child == 0)
-        init_in_namespaces(&head_start->outset, control[1], head_start->init);
+        init_in_namespaces(&head_start->outset, doorman[1], control[1], head_start->init);
     head_start->child = child;
+    fd_close(&doorman[1]);
     fd_close(&control[1]);
     if (!identity_is_mapped_by_parent(geteuid()))
         return JAIL_ENDED;
@@ -106,5 +114,6 @@ void jail_abandon(struct head_start *head_start)
     while (waitpid(head_start->child, NULL, 0) < 0 && errno == EINTR)
         ;
     head_start->child = 0;
+    fd_close(&head_start->doorman);
     fd_close(&head_start->control);
 }

@@ -8,6 +8,7 @@
 struct head_start {
     pid_t child;
     int control;
+    int doorman;       /* the doorman's end of its socket */
     struct init *init; /* where pid 1 will look */
     struct outset outset;
     const struct arena *arena; /* shared with pid 1; NULL: it has a copy of all that was there */

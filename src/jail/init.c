@@ -52,10 +52,19 @@ static _Noreturn void tell(const struct init *init, enum report_kind kind, int v
     _exit(0);
 }
 
-/* All but the standard ones, the control socket and `kept` upon it. */
-static bool close_others(int control, size_t kept, struct error *err)
+/* Descriptors from `first` on, up to and without `end`. */
+static bool close_between(int first, int end)
 {
-    if ((control <= 3 || close_range(3, (unsigned)control - 1, 0) == 0) &&
+    return first >= end || close_range((unsigned)first, (unsigned)end - 1, 0) == 0;
+}
+
+/* All but the standard ones, the doorman's socket (-1: none), and the control
+ * socket, which was made after it, with `kept` upon it. */
+static bool close_others(int doorman, int control, size_t kept, struct error *err)
+{
+    int next = doorman < 0 ? 3 : doorman + 1;
+
+    if (close_between(3, doorman) && close_between(next, control) &&
         close_range((unsigned)control + 1 + (unsigned)kept, ~0U, 0) == 0)
         return true;
     return error_set_errno(err, errno, "cannot close descriptors");
@@ -108,12 +117,12 @@ static bool take_namespaces(const struct outset *outset, int control, struct err
 }
 
 /* If this fails, `*kind` is how to report it. */
-static bool begin(const struct outset *outset, int control, struct beginning *beginning, enum report_kind *kind,
-                  struct error *err)
+static bool begin(const struct outset *outset, int doorman, int control, struct beginning *beginning,
+                  enum report_kind *kind, struct error *err)
 {
     *beginning = (struct beginning){.umask = umask(0)};
     *kind = REPORT_REFUSED;
-    if (!close_others(control, 0, err))
+    if (!close_others(doorman, control, 0, err))
         return false;
     *kind = REPORT_NO_NAMESPACES;
     if (!take_namespaces(outset, control, err))
@@ -288,10 +297,12 @@ static _Noreturn void run(struct init *init)
     int signals;
     int ended = 0;
 
-    if (!place_network_socket(init, &error) || !close_others(init->control, kept_descriptors(init), &error) ||
+    if (!place_network_socket(init, &error) ||
+        !close_others(target->doorman, init->control, kept_descriptors(init), &error) ||
         !watch_children(&signals, &error) || !sampler_open(target->plan, &sampler, &error) || sigpending(&early) < 0 ||
         !target_start(target, &to.command, &error))
         tell(init, REPORT_REFUSED, 0, error.text);
+    fd_close(&target->doorman);
     if (target->status == JAIL_STATUS_NOT_EXECUTABLE || target->status == JAIL_STATUS_NOT_FOUND)
         tell(init, REPORT_NO_COMMAND, target->status, target->error.text);
     if (target->status != 0)
@@ -309,7 +320,7 @@ static _Noreturn void run(struct init *init)
     tell(init, REPORT_ENDED, ended, "");
 }
 
-_Noreturn void init_in_namespaces(const struct outset *outset, int control, const struct init *init)
+_Noreturn void init_in_namespaces(const struct outset *outset, int doorman, int control, const struct init *init)
 {
     struct beginning beginning;
     enum report_kind kind;
@@ -318,7 +329,7 @@ _Noreturn void init_in_namespaces(const struct outset *outset, int control, cons
 
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     sigaction(SIGCHLD, &by_default, NULL);
-    bool begun = begin(outset, control, &beginning, &kind, &error);
+    bool begun = begin(outset, doorman, control, &beginning, &kind, &error);
     await(control, ORDER_START);
 
     struct init own = *init;
@@ -329,6 +340,7 @@ _Noreturn void init_in_namespaces(const struct outset *outset, int control, cons
     own.target.open_files = beginning.open_files;
     own.handed = beginning.handed;
     own.control = control;
+    own.target.doorman = plan_has_doorman(&plan) ? doorman : -1;
     if (!begun)
         tell(&own, kind, 0, error.text);
     if (own.network)
@@ -343,7 +355,8 @@ _Noreturn void init_confined(struct init *init)
     struct error error;
 
     init->target.umask = umask(0);
-    if (!close_others(init->control, 0, &error) || !set_up_confined(init, &error))
+    init->target.doorman = -1;
+    if (!close_others(-1, init->control, 0, &error) || !set_up_confined(init, &error))
         tell(init, REPORT_REFUSED, 0, error.text);
     run(init);
 }

@@ -24,8 +24,9 @@ struct init {
 /* Sets the sandbox up, runs the command in it and reports. Never returns.
  *
  * As pid 1 it begins with what `outset` says, and looks at `init` when it is
- * ordered to start (ORDER_START): until then the supervisor may be writing it. */
-_Noreturn void init_in_namespaces(const struct outset *outset, int control, const struct init *init);
+ * ordered to start (ORDER_START): until then the supervisor may be writing it.
+ * `doorman` is a socket for the command's process, which was made before `control`. */
+_Noreturn void init_in_namespaces(const struct outset *outset, int doorman, int control, const struct init *init);
 _Noreturn void init_confined(struct init *init);
 
 #endif

@@ -76,14 +76,18 @@ static bool say_cgroup_hits(const struct plan *plan, const struct cgroup *cgroup
     return hits.memory;
 }
 
-static enum jail_end conclude(const struct plan *plan, bool reported, bool timed_out, bool out_of_memory,
-                              const struct report *report, int *status, struct error *err)
+static enum jail_end conclude(const struct plan *plan, const struct supervised *supervised, bool reported,
+                              bool timed_out, bool out_of_memory, const struct report *report, int *status,
+                              struct error *err)
 {
     if (!reported) {
         *status = JAIL_STATUS_SIGNAL + SIGKILL;
         if (out_of_memory)
             return JAIL_ENDED; /* that was said */
-        if (timed_out)
+        if (supervised->doorman_gone)
+            log_error("%s ended before the run did, and nothing can be let through without it: the run was ended",
+                      supervised->doorman.attendant->name);
+        else if (timed_out)
             log_error("killed after %llu second%s, the limit (limits.wallSeconds, --timeout)",
                       (unsigned long long)plan->wall_seconds, plan->wall_seconds == 1 ? "" : "s");
         else
@@ -128,7 +132,13 @@ static enum jail_end start_in_namespaces(struct init *init, struct head_start *h
     head_start_use(head_start, init);
     supervised->init = head_start->child;
     supervised->control = head_start->control;
+    supervised->doorman.socket = head_start->doorman;
     head_start->child = 0;
+    if (!attending_start(&supervised->doorman, supervised->init, err)) {
+        kill(supervised->init, SIGKILL);
+        wait_for_end(supervised->init);
+        return JAIL_REFUSED;
+    }
     if (supervised->network)
         supervised->network->begun(supervised->network->argument, supervised->init);
     return JAIL_ENDED;
@@ -196,23 +206,29 @@ static enum jail_end run(struct supervised *supervised, char *const *argv, struc
                                    : start_confined(&init, supervised, err);
     if (end == JAIL_ENDED) {
         bool reported = supervise(supervised, &report, &timed_out);
+        attending_end(&supervised->doorman);
         wait_for_end(supervised->init);
         if (!namespaces && !reported)
             clean_up_confined(plan);
         bool killed = !reported || (report.kind == REPORT_ENDED && status_of(report.value) > JAIL_STATUS_SIGNAL);
         terminal_take_back(&supervised->terminal, killed);
         bool out_of_memory = say_cgroup_hits(plan, cgroup);
-        end = conclude(plan, reported, timed_out, out_of_memory, &report, status, err);
+        end = conclude(plan, supervised, reported, timed_out, out_of_memory, &report, status, err);
     }
     fd_close(&supervised->control);
     return end;
 }
 
 enum jail_end jail_run(const struct plan *plan, char *const *argv, struct head_start *head_start,
-                       struct jail_network *network, int *status, struct error *err)
+                       const struct jail_company *company, int *status, struct error *err)
 {
     FD_CLEANUP int signals = -1;
-    struct supervised supervised = {.plan = plan, .network = network, .control = -1};
+    struct supervised supervised = {
+        .plan = plan,
+        .network = company->network,
+        .control = -1,
+        .doorman = {.attendant = company->doorman, .socket = -1, .pid = -1, .pidfd = -1},
+    };
     struct cgroup cgroup;
     const struct sigaction by_default = {.sa_handler = SIG_DFL};
     struct signals before;
@@ -237,6 +253,7 @@ enum jail_end jail_run(const struct plan *plan, char *const *argv, struct head_s
         end = run(&supervised, argv, head_start, &before, &cgroup, status, err);
         cgroup_remove(&cgroup);
     }
+    attending_end(&supervised.doorman);
     supervise_end(&supervised);
     jail_abandon(head_start);
     sigaction(SIGCHLD, &before.child_action, NULL);

@@ -5,6 +5,7 @@
 #define CLOCHE_JAIL_JAIL_H
 
 #include "base/error.h"
+#include "jail/attendant.h"
 #include "jail/company.h"
 #include "plan/plan.h"
 
@@ -34,8 +35,14 @@ struct head_start *jail_begin(struct arena *arena);
 /* For when nothing is run. */
 void jail_abandon(struct head_start *head_start);
 
+/* Who works for a run beside it. */
+struct jail_company {
+    struct jail_network *network;    /* there if and only if the plan's network is filtered */
+    const struct attendant *doorman; /* there if and only if the plan has need of one */
+};
+
 /* Runs `argv` (NULL at the end) and waits until it and everything it left
- * behind are gone. `network` is there if and only if the plan's is filtered.
+ * behind are gone.
  *
  * JAIL_ENDED: `*status` is the command's own, 128+n if signal n killed it, 126 or 127
  * if there was no command to run (the reason was said on stderr). Else
@@ -48,6 +55,6 @@ void jail_abandon(struct head_start *head_start);
  * Descriptors 0 to 2 must be open. Single-threaded callers only. `head_start` (NULL:
  * none) is used up. */
 enum jail_end jail_run(const struct plan *plan, char *const *argv, struct head_start *head_start,
-                       struct jail_network *network, int *status, struct error *err);
+                       const struct jail_company *company, int *status, struct error *err);
 
 #endif

@@ -66,8 +66,9 @@ static struct ruleset_attributes attributes_for(const struct plan *plan, int abi
     return attributes;
 }
 
-bool landlock_apply(const struct plan *plan, struct error *err)
+bool landlock_apply(const struct plan *plan, int *kept, struct error *err)
 {
+    *kept = -1;
     if (!plan->use_landlock)
         return true;
 
@@ -85,6 +86,8 @@ bool landlock_apply(const struct plan *plan, struct error *err)
         ruleset_allow_standard_descriptors(&ruleset);
     }
     bool taken_on = ruleset_take_on(&ruleset, err);
+    if (taken_on && ruleset.handled && plan_has_doorman(plan))
+        *kept = fd_take(&ruleset.fd);
     fd_close(&ruleset.fd);
     return taken_on;
 }

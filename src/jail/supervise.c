@@ -166,12 +166,19 @@ static void end_now(const struct supervised *run)
         kill(run->init, SIGKILL);
 }
 
-enum { POLLED_REPORTS, POLLED_SIGNALS, POLLED_WATCHES, POLLED_COUNT = POLLED_WATCHES + JAIL_WATCHES_MAX };
+enum {
+    POLLED_REPORTS,
+    POLLED_SIGNALS,
+    POLLED_DOORMAN,
+    POLLED_WATCHES,
+    POLLED_COUNT = POLLED_WATCHES + JAIL_WATCHES_MAX
+};
 
 static int wait_for_news(const struct supervised *run, struct pollfd polled[POLLED_COUNT], int patience)
 {
     polled[POLLED_REPORTS] = (struct pollfd){.fd = run->control, .events = POLLIN};
     polled[POLLED_SIGNALS] = (struct pollfd){.fd = run->signals, .events = POLLIN};
+    polled[POLLED_DOORMAN] = (struct pollfd){.fd = run->doorman.pidfd, .events = POLLIN};
     for (int i = 0; i < JAIL_WATCHES_MAX; i++)
         polled[POLLED_WATCHES + i] =
             (struct pollfd){.fd = run->network ? run->network->watches[i].fd : -1, .events = POLLIN};
@@ -219,5 +226,10 @@ bool supervise(struct supervised *run, struct report *report, bool *timed_out)
         if (polled[POLLED_SIGNALS].revents)
             pass_signal_on(run);
         serve_network(run->network, polled + POLLED_WATCHES);
+        if (polled[POLLED_DOORMAN].revents) {
+            run->doorman_gone = true;
+            end_now(run);
+            return false;
+        }
     }
 }

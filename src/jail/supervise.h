@@ -2,6 +2,7 @@
 #ifndef CLOCHE_JAIL_SUPERVISE_H
 #define CLOCHE_JAIL_SUPERVISE_H
 
+#include "jail/attendant.h"
 #include "jail/company.h"
 #include "jail/control.h"
 #include "jail/terminal.h"
@@ -20,8 +21,10 @@ struct supervised {
     int control;
     int signals; /* signalfd over supervise_signals(), not blocking */
     struct terminal terminal;
-    bool stop_asked;  /* a stop signal was passed on since the command last went on */
-    bool interrupted; /* the terminal's interrupt key was pressed */
+    struct attending doorman;
+    bool doorman_gone; /* it ended before the run did */
+    bool stop_asked;   /* a stop signal was passed on since the command last went on */
+    bool interrupted;  /* the terminal's interrupt key was pressed */
 };
 
 /* Waits for the last report. False if there was none: pid 1 is gone, because it

@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "jail/attendant.h"
 #include "jail/capabilities.h"
 #include "jail/confine.h"
 #include "jail/deliver.h"
@@ -27,7 +28,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { STATUS_REFUSED = 125 };
+enum { STATUS_REFUSED = 125, DOORMAN_SOCKET = 3 };
 
 /* Does the host's own directory stand there, and not one that a step made? */
 static bool shows_the_hosts(const struct plan *plan, struct slice path)
@@ -189,15 +190,36 @@ static int execute(struct target *target)
     return say_why_not(target, name, found, errnum);
 }
 
+/* What the doorman works with: where calls arrive, and the rules that bind its
+ * hands. The last thing that is done here by anybody but the command. */
+static bool call_the_doorman(int listener, int ruleset, struct error *err)
+{
+    const int descriptors[] = {listener, ruleset};
+
+    return listener < 0 || attending_send(DOORMAN_SOCKET, descriptors, 2, err);
+}
+
 static bool give_up_privileges(const struct target *target, struct error *err)
 {
     const struct plan *plan = target->plan;
+    int ruleset = -1;
+    int listener = -1;
 
     return limits_apply(plan, &target->open_files, err) && capabilities_drop(plan->keep_file_capabilities, err) &&
            enter_directory(plan, err) &&
            (plan->backend == BACKEND_LANDLOCK ? confine_files(plan, err) && confine_calls(plan, err)
-                                              : landlock_apply(plan, err)) &&
-           filter_apply(plan, err);
+                                              : landlock_apply(plan, &ruleset, err)) &&
+           filter_apply(plan, &listener, err) && call_the_doorman(listener, ruleset, err);
+}
+
+/* All but the standard ones and, until execve, the doorman's socket. */
+static bool close_descriptors(const struct target *target)
+{
+    if (target->doorman < 0)
+        return close_range(DOORMAN_SOCKET, ~0U, 0) == 0;
+    if (target->doorman != DOORMAN_SOCKET && dup3(target->doorman, DOORMAN_SOCKET, O_CLOEXEC) < 0)
+        return false;
+    return close_range(DOORMAN_SOCKET + 1, ~0U, 0) == 0;
 }
 
 /* Without a session of its own, in which nothing could be stopped by Ctrl-Z. */
@@ -220,7 +242,7 @@ static _Noreturn void become(struct target *target)
         leave_terminal();
     if (target->plan->backend == BACKEND_NAMESPACES)
         handed_replace_devices();
-    if (close_range(3, ~0U, 0) < 0) {
+    if (!close_descriptors(target)) {
         error_set_errno(&target->error, errno, "cannot close descriptors");
         target->status = STATUS_REFUSED;
         _exit(1);

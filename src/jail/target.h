@@ -23,6 +23,8 @@ struct target {
     bool own_group;   /* not in cloche's process group */
     bool no_terminal; /* no controlling terminal */
 
+    int doorman; /* the socket to it; -1: there is none */
+
     /* A stop signal that came too early, to be sent again; 0: none. */
     int spared_stop;
 

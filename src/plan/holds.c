@@ -12,7 +12,7 @@
 
 void plan_add_hold(struct plan *plan, struct hold hold)
 {
-    size_t need = plan->hold_count ? plan->hold_count + 1 : plan->policy->paths.count;
+    size_t need = plan->hold_count + 1 + (plan->hold_count ? 0 : plan->policy->paths.count);
 
     plan->holds =
         arena_grow(plan->arena, plan->holds, plan->hold_count, need, &plan->hold_capacity, sizeof *plan->holds);

@@ -82,7 +82,7 @@ print(json.dumps([attempt(open, n) for n in ("secret", "vault/key", "plain", "op
                     "--deny-read", "secret", "--deny-read", "vault")
     assert results[:6] == [errno.EACCES, errno.EACCES, 0, 0, errno.EACCES, 0]
     assert results[6:8] == [errno.EROFS, errno.EROFS]
-    assert results[8:] == [errno.EBUSY, errno.EBUSY]
+    assert all(result in (errno.EBUSY, errno.EACCES) for result in results[8:])
     assert (person.project / "secret").read_text() == "content\n"
 
 
@@ -105,7 +105,7 @@ def test_rename_of_git_directory_cannot_expose_hooks(person):
 print(json.dumps([attempt(os.rename, ".git", "away"), attempt(write, ".git/hooks/pre-commit"),
                   attempt(open, ".git/hooks/post-commit", "w"), attempt(open, ".git/index", "w"),
                   attempt(os.rename, "other", "moved")]))""")
-    assert results[0] == errno.EBUSY
+    assert results[0] in (errno.EBUSY, errno.EACCES)
     assert all(result in (errno.EROFS, errno.EACCES) for result in results[1:3])
     assert results[3:] == [0, 0]
     assert (person.project / ".git/hooks/pre-commit").read_text() == "original"

@@ -1,0 +1,15 @@
+/* What the doorman's own process and threads may do. Private to this room. */
+#ifndef CLOCHE_DOORMAN_CONFINE_H
+#define CLOCHE_DOORMAN_CONFINE_H
+
+#include "doorman/house.h"
+
+/* The whole process, in the sandbox's namespaces: of all capabilities over them,
+ * those that the reader and the fetcher need, and what performers may keep. */
+bool confine_process(const struct house *house);
+
+/* The calling thread: no capability but those the command has, and, for files,
+ * the run's Landlock rules. */
+bool confine_performer(const struct house *house, bool files);
+
+#endif

@@ -1,0 +1,130 @@
+#include "doorman/copy.h"
+
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { PAGE_SIZE = 4096, PIDFD_THREAD_FLAG = O_EXCL };
+
+int copy_bytes(pid_t thread, uint64_t address, void *bytes, size_t size)
+{
+    struct iovec here = {bytes, size};
+    struct iovec there = {(void *)(uintptr_t)address, size};
+
+    if (size == 0)
+        return 0;
+    ssize_t copied = process_vm_readv(thread, &here, 1, &there, 1, 0);
+    if (copied < 0)
+        return errno == EPERM || errno == ESRCH ? EACCES : EFAULT;
+    return (size_t)copied == size ? 0 : EFAULT;
+}
+
+/* Page by page: what follows the text may not be readable. Most end on the first. */
+int copy_text(pid_t thread, uint64_t address, char *text, size_t size, size_t *length)
+{
+    size_t done = 0;
+
+    while (done < size) {
+        size_t part = PAGE_SIZE - (address + done) % PAGE_SIZE;
+        if (part > size - done)
+            part = size - done;
+        int error = copy_bytes(thread, address + done, text + done, part);
+        if (error)
+            return error;
+        const char *end = memchr(text + done, '\0', part);
+        if (end) {
+            *length = (size_t)(end - text);
+            return 0;
+        }
+        done += part;
+    }
+    return ENAMETOOLONG;
+}
+
+int copy_base(const struct house *house, pid_t thread, int descriptor, int *base)
+{
+    char name[64];
+
+    if (descriptor == AT_FDCWD)
+        snprintf(name, sizeof name, "%d/cwd", thread);
+    else
+        snprintf(name, sizeof name, "%d/fd/%d", thread, descriptor);
+    *base = openat(house->proc, name, O_PATH | O_CLOEXEC);
+    if (*base >= 0)
+        return 0;
+    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+        return ENOMEM;
+    if (errno == EACCES || errno == EPERM)
+        return EACCES;
+    return descriptor == AT_FDCWD ? ENOENT : EBADF;
+}
+
+static bool read_status(const struct house *house, pid_t thread, char *text, size_t size)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "%d/status", thread);
+    FD_CLEANUP int fd = openat(house->proc, name, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read(fd, text, size - 1);
+    if (length <= 0)
+        return false;
+    text[length] = '\0';
+    return true;
+}
+
+mode_t copy_umask(const struct house *house, pid_t thread)
+{
+    char text[512];
+
+    if (!atomic_load(&house->umask_varies))
+        return house->umask;
+    const char *line = read_status(house, thread, text, sizeof text) ? strstr(text, "Umask:\t") : NULL;
+    return line ? (mode_t)strtol(line + strlen("Umask:\t"), NULL, 8) : 0777;
+}
+
+static uint64_t signals_of(const char *text, const char *label)
+{
+    const char *line = strstr(text, label);
+
+    return line ? strtoull(line + strlen(label), NULL, 16) : 0;
+}
+
+bool copy_has_signal(const struct house *house, pid_t thread)
+{
+    char text[4096];
+
+    if (!read_status(house, thread, text, sizeof text))
+        return true;
+    uint64_t pending = signals_of(text, "\nSigPnd:\t") | signals_of(text, "\nShdPnd:\t");
+    return pending & ~signals_of(text, "\nSigBlk:\t") & ~signals_of(text, "\nSigIgn:\t");
+}
+
+/* Before Linux 6.9 a pidfd is of a whole process only. */
+static pid_t process_of(const struct house *house, pid_t thread)
+{
+    char text[512];
+    const char *line = read_status(house, thread, text, sizeof text) ? strstr(text, "\nTgid:\t") : NULL;
+
+    return line ? (pid_t)strtol(line + strlen("\nTgid:\t"), NULL, 10) : -1;
+}
+
+int copy_descriptor(const struct house *house, pid_t thread, int descriptor, int *copy)
+{
+    FD_CLEANUP int pidfd = (int)syscall(SYS_pidfd_open, thread, PIDFD_THREAD_FLAG);
+
+    if (pidfd < 0 && errno == EINVAL)
+        pidfd = (int)syscall(SYS_pidfd_open, process_of(house, thread), 0);
+    if (pidfd < 0)
+        return errno == EMFILE || errno == ENFILE ? ENOMEM : EACCES;
+    *copy = (int)syscall(SYS_pidfd_getfd, pidfd, descriptor, 0);
+    if (*copy >= 0)
+        return 0;
+    return errno == EBADF ? EBADF : errno == EPERM || errno == ESRCH ? EACCES : errno;
+}

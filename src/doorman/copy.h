@@ -1,0 +1,29 @@
+/* Copies from the caller: its memory, its descriptors, its directories. Needs
+ * CAP_SYS_PTRACE, which only the reader and the fetcher have. Private to this room. */
+#ifndef CLOCHE_DOORMAN_COPY_H
+#define CLOCHE_DOORMAN_COPY_H
+
+#include "doorman/house.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* All of these return an errno, 0 if they succeeded. */
+int copy_bytes(pid_t thread, uint64_t address, void *bytes, size_t size);
+
+/* Text with its NUL; ENAMETOOLONG if that is not among the first `size` bytes. */
+int copy_text(pid_t thread, uint64_t address, char *text, size_t size, size_t *length);
+
+/* The directory that the caller's `descriptor` (or AT_FDCWD) is, as O_PATH. */
+int copy_base(const struct house *house, pid_t thread, int descriptor, int *base);
+
+/* What the caller's new files are not to allow. */
+mode_t copy_umask(const struct house *house, pid_t thread);
+
+/* Is there a signal for the caller that it neither blocks nor ignores? */
+bool copy_has_signal(const struct house *house, pid_t thread);
+
+/* The caller's own descriptor, shared with it. */
+int copy_descriptor(const struct house *house, pid_t thread, int descriptor, int *copy);
+
+#endif

@@ -1,0 +1,185 @@
+/* The doorman's process: forked from the supervisor, so that it has the policy;
+ * in the run's user and mount namespaces, so that names mean there what they mean
+ * to the command; not in its pid namespace, so that nothing inside can see, trace
+ * or signal it.
+ *
+ * Threads: the reader (this one) sits in SECCOMP_IOCTL_NOTIF_RECV and only copies
+ * arguments; performers act (pool.c); the fetcher looks into /proc for them
+ * (fetch.c); the warden ends waits that have become pointless.
+ *
+ * It ends with the supervisor, which ends the run if this process ends first;
+ * and once it has ended, every call that would have been asked of it fails. */
+#include "doorman/doorman.h"
+
+#include "base/fd.h"
+#include "doorman/confine.h"
+#include "doorman/fetch.h"
+#include "doorman/name.h"
+#include "doorman/own_view.h"
+#include "doorman/pool.h"
+#include "doorman/read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
+#define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
+#endif
+
+static bool open_host(struct house *house)
+{
+    house->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    house->self = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    house->lock = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+    return house->proc >= 0 && house->self >= 0 && house->lock >= 0;
+}
+
+/* Sent by the command's own process right before it becomes the command: by then
+ * all mounts are made. */
+static bool receive(struct house *house, int socket)
+{
+    union {
+        char bytes[CMSG_SPACE(2 * sizeof(int))];
+        struct cmsghdr alignment;
+    } control;
+    char byte;
+    struct iovec part = {&byte, 1};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    int received[2] = {-1, -1};
+
+    if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1 || message.msg_flags & MSG_CTRUNC)
+        return false;
+    const struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
+        return false;
+    memcpy(received, CMSG_DATA(head), head->cmsg_len - CMSG_LEN(0));
+    house->listener = received[0];
+    house->ruleset = received[1];
+    return house->listener >= 0;
+}
+
+static bool enter(pid_t init)
+{
+    FD_CLEANUP int pidfd = (int)syscall(SYS_pidfd_open, init, 0);
+
+    return pidfd >= 0 && setns(pidfd, CLONE_NEWUSER | CLONE_NEWNS) == 0;
+}
+
+static void set_limits(const struct plan *plan)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+    /* No file grows by truncate(2) beyond what the command may write. */
+    struct rlimit size = {plan->file_size, plan->file_size};
+    if (plan->file_size)
+        setrlimit(RLIMIT_FSIZE, &size);
+}
+
+static void interrupted(int signal)
+{
+    (void)signal;
+}
+
+/* The warden's way to break off a system call. */
+static bool be_interruptible(void)
+{
+    const struct sigaction action = {.sa_handler = interrupted};
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    return sigaction(SIGUSR1, &action, NULL) == 0 && sigprocmask(SIG_UNBLOCK, &set, NULL) == 0;
+}
+
+static void go_on(const struct house *house, uint64_t id)
+{
+    struct seccomp_notif_resp response = {.id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+
+    ioctl(house->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+}
+
+/* umask is observed only, and its argument is in a register: nobody can exchange
+ * it. From now on each caller is asked what its own is. */
+static bool is_umask(struct house *house, const struct seccomp_notif *call)
+{
+    if (call->data.nr != SYS_umask)
+        return false;
+    atomic_store(&house->umask_varies, true);
+    go_on(house, call->id);
+    return true;
+}
+
+static void serve(struct house *house, const struct seccomp_notif *call)
+{
+    uint64_t id = call->id;
+
+    if (is_umask(house, call))
+        return;
+    struct request *request = pool_take(house);
+    int error = read_request(house, call, request);
+    /* Was it the caller's memory and not that of a newcomer with its number? */
+    bool valid = ioctl(house->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+    if (valid && !error) {
+        pool_submit(house, request);
+        return;
+    }
+    if (valid)
+        pool_answer(house, request, answer_error(error));
+    pool_give_back(house, request);
+}
+
+static void receive_calls(struct house *house)
+{
+    uint64_t synchronous = SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP;
+
+    ioctl(house->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, synchronous); /* since Linux 6.6 */
+    for (;;) {
+        struct seccomp_notif call = {0};
+        if (ioctl(house->listener, SECCOMP_IOCTL_NOTIF_RECV, &call) == 0)
+            serve(house, &call);
+        else if (errno != EINTR && errno != ENOENT)
+            return;
+    }
+}
+
+void doorman_main(void *argument, int socket, pid_t init)
+{
+    const struct plan *plan = argument;
+    static struct house house;
+
+    house = (struct house){
+        .plan = plan,
+        .policy = plan->policy,
+        .made.mutex = PTHREAD_MUTEX_INITIALIZER,
+        .abstract.mutex = PTHREAD_MUTEX_INITIALIZER,
+        .umask = umask(0),
+    };
+    set_limits(plan);
+    if (!open_host(&house))
+        _exit(1);
+    /* The run was refused: the supervisor knows why, says so, and ends us. */
+    while (!receive(&house, socket))
+        pause();
+    if (!enter(init) || !name_note_mounts(&house) || !pool_start(&house))
+        _exit(1);
+    own_view_make(&house);
+    if (!be_interruptible() || !confine_process(&house) || !fetch_start(&house))
+        _exit(1);
+    receive_calls(&house);
+    _exit(1);
+}

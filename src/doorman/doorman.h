@@ -1,0 +1,16 @@
+/* The doorman: performs, on its own copy of the arguments, the operations that
+ * neither mounts nor Landlock can judge: those on names that do not exist yet, and
+ * on single sockets. */
+#ifndef CLOCHE_DOORMAN_DOORMAN_H
+#define CLOCHE_DOORMAN_DOORMAN_H
+
+#include "plan/plan.h"
+
+#include <sys/types.h>
+
+/* The whole life of the doorman's process. `argument` is the plan (const struct
+ * plan *); over `socket` come the listener of the command's filter and its
+ * Landlock ruleset; `init` is pid 1 of the run, whose namespaces are entered. */
+void doorman_main(void *argument, int socket, pid_t init);
+
+#endif

@@ -1,0 +1,262 @@
+/* Performers hold no capability and stand under Landlock, so the kernel keeps
+ * them from looking through /proc/PID/fd of the caller, and asked by the command
+ * to open /proc/1/mem they fail as the command itself would (attack 105). What the
+ * command may do there with itself is done here, by one thread that has
+ * CAP_SYS_PTRACE, opens nothing but O_PATH, and serves only tasks that carry the
+ * run's filter: never pid 1, which has all capabilities inside. */
+#include "doorman/fetch.h"
+
+#include "base/fd.h"
+#include "doorman/name.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* One errand at a time: they are rare. */
+struct errand {
+    pthread_mutex_t turn; /* held by the performer whose errand it is */
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    enum { ERRAND_NONE, ERRAND_GIVEN, ERRAND_DONE } state;
+
+    enum { WANT_ENTRY, WANT_SELF, WANT_SESSION } want;
+    int directory;
+    const char *entry;
+    pid_t caller;
+    int process; /* its numbers in the sandbox */
+    int thread;
+    pid_t session;
+    int terminal;
+    int found;
+    int error;
+};
+
+static int read_small(int directory, const char *path, char *text, size_t size)
+{
+    FD_CLEANUP int fd = openat(directory, path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read(fd, text, size - 1);
+
+    if (length < 0)
+        return errno;
+    text[length] = '\0';
+    return 0;
+}
+
+/* How many directories below /proc/PID; -1 if it is not in one. */
+static int depth_below_task(const struct house *house, int directory)
+{
+    struct name name;
+    int depth = -1;
+
+    name_of(house, directory, &name);
+    struct slice path = name_slice(&name);
+    if (name.kind != NAME_KNOWN || !slice_starts(path, SLICE("/proc/")))
+        return -1;
+    for (size_t i = 0; i < path.len; i++)
+        depth += path.ptr[i] == '/';
+    if (path.ptr[strlen("/proc/")] < '0' || path.ptr[strlen("/proc/")] > '9')
+        return -1;
+    return depth - 1;
+}
+
+/* The directory is bound to its task, so what is read through it is about that
+ * one, also when its number has been given to another. */
+static bool is_of_the_run(int directory, int depth)
+{
+    char path[64] = "";
+    char text[4096];
+    struct stat status;
+
+    for (int i = 0; i < depth && i < 4; i++)
+        strcat(path, "../");
+    /* A task that is not dumpable lets nobody but itself in; its directory is root's. */
+    if (fstatat(directory, depth ? path : ".", &status, 0) < 0 || status.st_uid != geteuid())
+        return false;
+    strcat(path, "status");
+    return depth <= 4 && read_small(directory, path, text, sizeof text) == 0 && strstr(text, "\nSeccomp:\t2\n");
+}
+
+static int look(const struct house *house, const struct errand *errand, int *found)
+{
+    struct stat status;
+    int depth = depth_below_task(house, errand->directory);
+
+    *found = openat(errand->directory, errand->entry, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (*found < 0)
+        return errno;
+    if (depth < 0)
+        return 0;
+    bool is_link = fstat(*found, &status) == 0 && S_ISLNK(status.st_mode);
+    if (!is_link)
+        return 0;
+    fd_close(found);
+    if (!is_of_the_run(errand->directory, depth))
+        return EACCES;
+    *found = openat(errand->directory, errand->entry, O_PATH | O_CLOEXEC);
+    return *found < 0 ? errno : 0;
+}
+
+/* The last of the numbers that follow `label` in a status file. */
+static bool innermost(const char *text, const char *label, int *number)
+{
+    const char *at = strstr(text, label);
+
+    if (!at)
+        return false;
+    at += strlen(label);
+    while (*at == '\t') {
+        char *end;
+        *number = (int)strtol(at, &end, 10);
+        at = end;
+    }
+    return true;
+}
+
+static int ask_self(const struct house *house, struct errand *errand)
+{
+    char path[64];
+    char text[4096];
+
+    snprintf(path, sizeof path, "%d/status", errand->caller);
+    int error = read_small(house->proc, path, text, sizeof text);
+    if (error)
+        return error;
+    if (!innermost(text, "\nNStgid:", &errand->process) || !innermost(text, "\nNSpid:", &errand->thread))
+        return EACCES;
+    return 0;
+}
+
+/* "pid (name) state parent group session terminal ..."; the name may hold anything. */
+static int ask_session(const struct house *house, struct errand *errand)
+{
+    const int pseudo_terminals = 136;
+    char path[64];
+    char text[1024];
+    int device = 0;
+
+    snprintf(path, sizeof path, "%d/stat", errand->caller);
+    int error = read_small(house->proc, path, text, sizeof text);
+    if (error)
+        return error;
+    const char *behind_name = strrchr(text, ')');
+    if (!behind_name || sscanf(behind_name, ") %*c %*d %*d %d %d", &errand->session, &device) != 2)
+        return EACCES;
+    int major = device >> 8 & 0xfff;
+    int minor = (device & 0xff) | (device >> 12 & 0xfff00);
+    errand->terminal = major >= pseudo_terminals && major < pseudo_terminals + 8 ? minor : -1;
+    return 0;
+}
+
+static int run(const struct house *house, struct errand *errand)
+{
+    switch (errand->want) {
+    case WANT_ENTRY:
+        return look(house, errand, &errand->found);
+    case WANT_SELF:
+        return ask_self(house, errand);
+    case WANT_SESSION:
+        return ask_session(house, errand);
+    }
+    return EINVAL;
+}
+
+static void *fetch_main(void *argument)
+{
+    struct house *house = argument;
+    struct errand *errand = house->errand;
+
+    pthread_mutex_lock(&errand->mutex);
+    for (;;) {
+        while (errand->state != ERRAND_GIVEN)
+            pthread_cond_wait(&errand->changed, &errand->mutex);
+        errand->error = run(house, errand);
+        errand->state = ERRAND_DONE;
+        pthread_cond_broadcast(&errand->changed);
+    }
+    return NULL;
+}
+
+/* Between beginning and ending an errand it is this thread's alone. */
+static void begin_errand(struct errand *errand, pid_t caller)
+{
+    pthread_mutex_lock(&errand->turn);
+    errand->caller = caller;
+    errand->found = -1;
+}
+
+static void run_errand(struct errand *errand)
+{
+    pthread_mutex_lock(&errand->mutex);
+    errand->state = ERRAND_GIVEN;
+    pthread_cond_broadcast(&errand->changed);
+    while (errand->state != ERRAND_DONE)
+        pthread_cond_wait(&errand->changed, &errand->mutex);
+    errand->state = ERRAND_NONE;
+    pthread_mutex_unlock(&errand->mutex);
+}
+
+static void end_errand(struct errand *errand)
+{
+    pthread_mutex_unlock(&errand->turn);
+}
+
+int fetch_entry(const struct house *house, int directory, const char *entry, int *fd)
+{
+    struct errand *errand = house->errand;
+
+    begin_errand(errand, 0);
+    errand->want = WANT_ENTRY;
+    errand->directory = directory;
+    errand->entry = entry;
+    run_errand(errand);
+    int error = errand->error;
+    *fd = errand->found;
+    end_errand(errand);
+    return error;
+}
+
+int fetch_self(const struct house *house, pid_t caller, bool thread, char *text, size_t size)
+{
+    struct errand *errand = house->errand;
+
+    begin_errand(errand, caller);
+    errand->want = WANT_SELF;
+    run_errand(errand);
+    int error = errand->error;
+    if (!error && thread)
+        snprintf(text, size, "%d/task/%d", errand->process, errand->thread);
+    else if (!error)
+        snprintf(text, size, "%d", errand->process);
+    end_errand(errand);
+    return error;
+}
+
+int fetch_session(const struct house *house, pid_t caller, pid_t *session, int *terminal)
+{
+    struct errand *errand = house->errand;
+
+    begin_errand(errand, caller);
+    errand->want = WANT_SESSION;
+    run_errand(errand);
+    int error = errand->error;
+    *session = errand->session;
+    *terminal = errand->terminal;
+    end_errand(errand);
+    return error;
+}
+
+bool fetch_start(struct house *house)
+{
+    static struct errand errand = {
+        .turn = PTHREAD_MUTEX_INITIALIZER, .mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    pthread_t thread;
+
+    house->errand = &errand;
+    return pthread_create(&thread, NULL, fetch_main, house) == 0;
+}

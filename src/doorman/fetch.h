@@ -1,0 +1,24 @@
+/* Looks up entries of /proc that only a tracer of their process may, for
+ * performers, who may not. Private to this room. */
+#ifndef CLOCHE_DOORMAN_FETCH_H
+#define CLOCHE_DOORMAN_FETCH_H
+
+#include "doorman/house.h"
+
+#include <sys/types.h>
+
+/* `entry` of `directory` (O_PATH, in the sandbox's /proc), links that lead out of
+ * /proc followed, as O_PATH. An errno, or 0. */
+int fetch_entry(const struct house *house, int directory, const char *entry, int *fd);
+
+/* What "self" (or, with `thread`, "thread-self") means to the caller. */
+int fetch_self(const struct house *house, pid_t caller, bool thread, char *text, size_t size);
+
+/* The session of the caller, and the minor number of its controlling terminal if
+ * that is a pseudo-terminal; else -1. An errno, or 0. */
+int fetch_session(const struct house *house, pid_t caller, pid_t *session, int *terminal);
+
+/* The thread that fetches; it is started with the capability. */
+bool fetch_start(struct house *house);
+
+#endif

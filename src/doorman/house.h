@@ -1,0 +1,43 @@
+/* What all threads of the doorman share. Private to this room. */
+#ifndef CLOCHE_DOORMAN_HOUSE_H
+#define CLOCHE_DOORMAN_HOUSE_H
+
+#include "doorman/made.h"
+#include "plan/plan.h"
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+struct pool;
+struct errand;
+
+/* A writable root as the doorman alone sees it: cloned without the mounts in it,
+ * so that a rename between two of them is none between mounts. */
+struct own_root {
+    struct slice path;
+    int mount;
+};
+
+enum { OWN_ROOTS_MAX = 64 };
+
+struct house {
+    const struct plan *plan;
+    const struct policy *policy;
+    int listener;
+    int ruleset; /* of the run's Landlock rules; -1: none */
+    int proc;    /* the host's /proc */
+    int self;    /* /proc/self/fd there: every descriptor of ours, by its number */
+    int lock;    /* the host's mount namespace: what no command can open (lock.c) */
+    struct own_root roots[OWN_ROOTS_MAX];
+    size_t root_count;
+    struct made made;
+    struct abstract_names abstract;
+    mode_t umask;             /* of the command when it started */
+    atomic_bool umask_varies; /* some process has called umask since */
+    uint64_t *mounts;         /* ids of the mounts in the sandbox's tree, sorted */
+    size_t mount_count;
+    struct pool *pool;
+    struct errand *errand; /* of the fetcher */
+};
+
+#endif

@@ -1,0 +1,289 @@
+/* decide() judges names. What it cannot know is added here: what this run has
+ * made itself, what stands at a name now, what a directory looks like inside.
+ * Every look is at one name, or at the entries of one directory; never a walk. */
+#include "doorman/judge.h"
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "policy/decide.h"
+#include "policy/git_layout.h"
+#include "policy/pattern.h"
+#include "policy/protect.h"
+#include "policy/rename.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { ENTRIES_MAX = 20000 };
+
+int judge_entry_name(const struct house *house, const struct place *place, struct entry_name *entry)
+{
+    struct stat status;
+    char last[NAME_MAX + 1];
+
+    memcpy(last, place->last, place->last_length);
+    last[place->last_length] = '\0';
+    *entry = (struct entry_name){0};
+    name_of(house, place->directory, &entry->name);
+    if (entry->name.kind == NAME_DOUBTFUL)
+        return EACCES;
+    if (entry->name.kind == NAME_KNOWN &&
+        (place->last_length == 0 || strcmp(last, ".") == 0 || strcmp(last, "..") == 0))
+        return 0; /* the kernel will refuse */
+    if (entry->name.kind == NAME_KNOWN && !name_append(&entry->name, (struct slice){last, place->last_length}))
+        return ENAMETOOLONG;
+    entry->exists = fstatat(place->directory, last, &status, AT_SYMLINK_NOFOLLOW) == 0;
+    if (entry->exists)
+        entry->type = status.st_mode & S_IFMT;
+    return 0;
+}
+
+/* By name, in the tree as everybody sees it. */
+static int open_directory(struct slice path, uint64_t flags)
+{
+    struct open_how how = {.flags = flags | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
+    char text[PATH_MAX];
+
+    if (path.len >= sizeof text)
+        return -1;
+    memcpy(text, path.ptr, path.len);
+    text[path.len] = '\0';
+    return (int)syscall(SYS_openat2, AT_FDCWD, text, &how, sizeof how);
+}
+
+bool judge_made_here(struct house *house, struct slice path)
+{
+    FD_CLEANUP int directory = path.len ? open_directory(path, O_PATH) : -1;
+    struct identity identity;
+
+    return directory >= 0 && identity_of(directory, &identity) && made_has(&house->made, &identity);
+}
+
+static bool is_there(int directory, const char *name, mode_t type)
+{
+    struct stat status;
+
+    return fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && (status.st_mode & S_IFMT) == type;
+}
+
+static bool looks_like_git(struct slice path)
+{
+    FD_CLEANUP int directory = open_directory(path, O_PATH);
+    struct stat status;
+
+    /* A worktree's own directory has its objects elsewhere, and says where. */
+    return directory >= 0 && fstatat(directory, "HEAD", &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+           (is_there(directory, "commondir", S_IFREG) ||
+            (is_there(directory, "objects", S_IFDIR) && is_there(directory, "refs", S_IFDIR)));
+}
+
+/* A git directory is one by what is in it, whatever it is called. Only where the
+ * rest of the path would be dangerous in one is it looked at. */
+static bool is_git_matter(struct house *house, struct slice path)
+{
+    for (size_t depth = path_depth(path); depth-- > 0;) {
+        struct slice directory = path_prefix(path, depth);
+        struct slice inside = slice_from(path, directory.len == 1 ? 1 : directory.len + 1);
+        if (git_layout_is_dangerous(house->policy, inside) &&
+            decide_real_path(house->policy, OPERATION_WRITE, directory).backing == BACKING_HOST &&
+            looks_like_git(directory) && !judge_made_here(house, directory))
+            return true;
+    }
+    return false;
+}
+
+int judge_write(struct house *house, const struct name *name)
+{
+    struct slice path = name_slice(name);
+
+    if (name->kind == NAME_NONE)
+        return 0;
+    if (name->kind != NAME_KNOWN)
+        return EACCES;
+    struct decision decision = decide_write_at(house->policy, path, false);
+    if (!decision.allowed && decision.unless_made.len && judge_made_here(house, decision.unless_made))
+        decision = decide_write_at(house->policy, path, true);
+    if (!decision.allowed)
+        return EACCES;
+    return decision.backing == BACKING_HOST && is_git_matter(house, path) ? EACCES : 0;
+}
+
+int judge_change(struct house *house, const struct entry_name *entry)
+{
+    int error = judge_write(house, &entry->name);
+
+    if (error || entry->name.kind != NAME_KNOWN)
+        return error;
+    struct slice path = name_slice(&entry->name);
+    if (entry->exists && entry->type != S_IFDIR && protect_is_git_pointer(path) &&
+        decide_real_path(house->policy, OPERATION_WRITE, path).backing == BACKING_HOST &&
+        !judge_made_here(house, path_parent(path)))
+        return EACCES;
+    return 0;
+}
+
+static bool is_read_only(int directory)
+{
+    struct statvfs status;
+
+    return fstatvfs(directory, &status) == 0 && status.f_flag & ST_RDONLY;
+}
+
+int judge_refusal(int error, int directory, const struct entry_name *entry)
+{
+    if (error == EACCES && is_read_only(directory))
+        return EROFS;
+    return entry->exists ? error : ENOENT;
+}
+
+int judge_refusal_to_make(int error, int directory, const struct entry_name *entry)
+{
+    if (entry->exists)
+        return EEXIST;
+    return error == EACCES && is_read_only(directory) ? EROFS : error;
+}
+
+int judge_object(struct house *house, int object, struct entry_name *entry)
+{
+    struct stat status;
+
+    if (fstat(object, &status) < 0)
+        return errno;
+    name_of(house, object, &entry->name);
+    entry->exists = true;
+    entry->type = status.st_mode & S_IFMT;
+    int error = judge_change(house, entry);
+    /* The kernel says whether it is for the mode or the mount that it would refuse. */
+    if (error == EACCES && faccessat(object, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) < 0 && errno == EROFS)
+        return EROFS;
+    return error;
+}
+
+int judge_link_name(struct house *house, const struct name *name)
+{
+    struct slice path = name_slice(name);
+
+    if (name->kind != NAME_KNOWN || !protect_is_prefix(house->policy, path) ||
+        decide_real_path(house->policy, OPERATION_WRITE, path).backing != BACKING_HOST)
+        return 0;
+    return judge_made_here(house, path_parent(path)) ? 0 : EACCES;
+}
+
+struct search {
+    int directory;
+    bool found;
+};
+
+static bool matches(struct slice pattern, const char *name)
+{
+    char lowered[NAME_MAX + 1];
+    char lowered_pattern[NAME_MAX + 1];
+    size_t length = strlen(name);
+
+    if (length > NAME_MAX || pattern.len > NAME_MAX)
+        return true; /* nothing this program has a pattern for: refused rather than passed over */
+    for (size_t i = 0; i < length; i++)
+        lowered[i] = slice_lower(name[i]);
+    for (size_t i = 0; i < pattern.len; i++)
+        lowered_pattern[i] = slice_lower(pattern.ptr[i]);
+    return name_matches((struct slice){lowered_pattern, pattern.len}, (struct slice){lowered, length});
+}
+
+static bool has_rest(int directory, struct slice rest);
+
+/* Names are compared without regard to case, so the entries are listed; a
+ * directory too large to be looked through is taken to hold what is sought. */
+static bool has_entry(int directory, struct slice component, struct slice rest)
+{
+    int listed = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *entries = listed < 0 ? NULL : fdopendir(listed);
+    const struct dirent *entry;
+    bool found = false;
+    size_t count = 0;
+
+    if (!entries) {
+        fd_close(&listed);
+        return listed >= 0 || errno != ENOTDIR;
+    }
+    while (!found && (entry = readdir(entries))) {
+        if (++count > ENTRIES_MAX) {
+            found = true;
+        } else if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+                   matches(component, entry->d_name)) {
+            FD_CLEANUP int below = openat(directory, entry->d_name, O_PATH | O_CLOEXEC);
+            found = rest.len == 0 || (below >= 0 && has_rest(below, rest));
+        }
+    }
+    closedir(entries);
+    return found;
+}
+
+static bool has_rest(int directory, struct slice rest)
+{
+    struct slice component;
+
+    if (!path_next(&rest, &component))
+        return true;
+    while (rest.len && rest.ptr[0] == '/')
+        rest = slice_from(rest, 1);
+    /* What may lie at any depth is not walked for: anything there is enough. */
+    if (slice_is(component, "**"))
+        return has_entry(directory, SLICE("*"), SLICE(""));
+    return has_entry(directory, component, rest);
+}
+
+static void search_rest(void *argument, struct slice rest)
+{
+    struct search *search = argument;
+
+    if (!search->found)
+        search->found = has_rest(search->directory, rest);
+}
+
+/* Would something be under a protected name if `directory` were called `path`, or
+ * is it now? */
+static bool holds_protected(struct house *house, int directory, struct slice path)
+{
+    struct search search = {.directory = directory};
+
+    protect_rests(house->policy, path, search_rest, &search);
+    return search.found;
+}
+
+static int judge_directory_move(struct house *house, int directory, struct slice from, struct slice to)
+{
+    struct identity identity;
+    bool made_here = identity_of(directory, &identity) && made_has(&house->made, &identity);
+
+    if (decide_real_path(house->policy, OPERATION_WRITE, to).backing == BACKING_HOST &&
+        !judge_made_here(house, path_parent(to)) && holds_protected(house, directory, to))
+        return EACCES;
+    if (!made_here && holds_protected(house, directory, from))
+        return EACCES;
+    return policy_rename_escapes(house->policy, from, to) ? EBUSY : 0;
+}
+
+int judge_move(struct house *house, const struct place *place, const struct entry_name *source,
+               const struct entry_name *target)
+{
+    struct slice from = name_slice(&source->name);
+    struct slice to = name_slice(&target->name);
+
+    if (source->name.kind != NAME_KNOWN || target->name.kind != NAME_KNOWN || !source->exists)
+        return 0;
+    if (source->type == S_IFLNK)
+        return judge_link_name(house, &target->name);
+    if (source->type != S_IFDIR)
+        return 0;
+    char last[NAME_MAX + 1];
+    memcpy(last, place->last, place->last_length);
+    last[place->last_length] = '\0';
+    FD_CLEANUP int directory = openat(place->directory, last, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return directory < 0 ? errno : judge_directory_move(house, directory, from, to);
+}

@@ -1,0 +1,46 @@
+/* Asks decide() about what is to be done by name. Private to this room. */
+#ifndef CLOCHE_DOORMAN_JUDGE_H
+#define CLOCHE_DOORMAN_JUDGE_H
+
+#include "doorman/house.h"
+#include "doorman/name.h"
+#include "doorman/resolve.h"
+
+/* Something in a directory: what it is called, and what is known of it. */
+struct entry_name {
+    struct name name; /* NAME_NONE: the directory has none */
+    bool exists;
+    mode_t type; /* S_IFMT bits, if it exists */
+};
+
+/* An errno, or 0. */
+int judge_entry_name(const struct house *house, const struct place *place, struct entry_name *entry);
+
+/* May what has this name be made, changed or removed? An errno, or 0. */
+int judge_write(struct house *house, const struct name *name);
+
+/* Likewise, with what is there now taken into account: a file that tells git
+ * where to look is not replaced. */
+int judge_change(struct house *house, const struct entry_name *entry);
+
+/* Likewise, for something that is there; fills `entry`. */
+int judge_object(struct house *house, int object, struct entry_name *entry);
+
+/* A refusal as the kernel words it, if it refuses as well: what is on a read-only
+ * mount is said to be so, what is not there is said not to be. For what is to be
+ * removed or moved; for what is to be made, see judge_refusal_to_make. */
+int judge_refusal(int error, int directory, const struct entry_name *entry);
+int judge_refusal_to_make(int error, int directory, const struct entry_name *entry);
+
+/* May `entry`, which is to become a link, have that name? */
+int judge_link_name(struct house *house, const struct name *name);
+
+/* May `source` be called `target` from now on? Both may be changed. `place` is
+ * where `source` is. */
+int judge_move(struct house *house, const struct place *place, const struct entry_name *source,
+               const struct entry_name *target);
+
+/* Was this directory made by this run? */
+bool judge_made_here(struct house *house, struct slice path);
+
+#endif

@@ -1,0 +1,125 @@
+/* The kernel is asked (readlink of /proc/self/fd): the doorman is in the mount
+ * namespace of the run, so what it says is the name inside. But of an object whose
+ * mount is not in this namespace it says the path below that mount's root,
+ * which may look like another one's name: it has none in here. */
+#include "doorman/name.h"
+
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int compare(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left;
+    uint64_t b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+static bool add_mount(struct house *house, uint64_t mount, size_t *capacity)
+{
+    if (house->mount_count == *capacity) {
+        size_t more = *capacity ? 2 * *capacity : 64;
+        uint64_t *mounts = reallocarray(house->mounts, more, sizeof *mounts);
+        if (!mounts)
+            return false;
+        house->mounts = mounts;
+        *capacity = more;
+    }
+    house->mounts[house->mount_count++] = mount;
+    return true;
+}
+
+/* Each line of mountinfo begins with the mount's number. */
+bool name_note_mounts(struct house *house)
+{
+    FD_CLEANUP int fd = openat(house->proc, "self/mountinfo", O_RDONLY | O_CLOEXEC);
+    char buffer[16384];
+    size_t capacity = 0;
+    uint64_t number = 0;
+    bool in_number = true;
+    ssize_t size;
+
+    if (fd < 0)
+        return false;
+    while ((size = read(fd, buffer, sizeof buffer)) > 0) {
+        for (ssize_t i = 0; i < size; i++) {
+            if (in_number && buffer[i] >= '0' && buffer[i] <= '9') {
+                number = number * 10 + (uint64_t)(buffer[i] - '0');
+            } else if (in_number) {
+                if (!add_mount(house, number, &capacity))
+                    return false;
+                number = 0;
+                in_number = false;
+            }
+            if (buffer[i] == '\n')
+                in_number = true;
+        }
+    }
+    if (size < 0 || house->mount_count == 0)
+        return false;
+    qsort(house->mounts, house->mount_count, sizeof *house->mounts, compare);
+    return true;
+}
+
+static bool is_in_tree(const struct house *house, uint64_t mount)
+{
+    return bsearch(&mount, house->mounts, house->mount_count, sizeof mount, compare) != NULL;
+}
+
+/* Is it really called "... (deleted)"? */
+static bool is_found_again(const struct name *name, const struct statx *status)
+{
+    struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
+    struct statx again;
+    FD_CLEANUP int fd = (int)syscall(SYS_openat2, AT_FDCWD, name->text, &how, sizeof how);
+
+    return fd >= 0 && statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_MNT_ID, &again) == 0 &&
+           again.stx_mnt_id == status->stx_mnt_id && again.stx_ino == status->stx_ino;
+}
+
+void name_of(const struct house *house, int fd, struct name *name)
+{
+    char number[16];
+    struct statx status;
+
+    name->kind = NAME_DOUBTFUL;
+    name->length = 0;
+    snprintf(number, sizeof number, "%d", fd);
+    ssize_t length = readlinkat(house->self, number, name->text, sizeof name->text);
+    if (length <= 0 || (size_t)length >= sizeof name->text ||
+        statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_MNT_ID | STATX_NLINK, &status) < 0)
+        return;
+    name->length = (size_t)length;
+    name->text[length] = '\0';
+    /* pipe:[1], socket:[1], anon_inode:..., and what nobody in here can name. */
+    if (name->text[0] != '/' || status.stx_nlink == 0 || !is_in_tree(house, status.stx_mnt_id)) {
+        name->kind = NAME_NONE;
+        return;
+    }
+    /* The name is gone, but there are others: it may have any. */
+    if (slice_ends(name_slice(name), SLICE(" (deleted)")) && !is_found_again(name, &status))
+        return;
+    name->kind = NAME_KNOWN;
+}
+
+bool name_append(struct name *name, struct slice component)
+{
+    size_t length = name->length == 1 ? 0 : name->length;
+
+    if (length + 1 + component.len >= sizeof name->text)
+        return false;
+    name->text[length++] = '/';
+    memcpy(name->text + length, component.ptr, component.len);
+    name->length = length + component.len;
+    name->text[name->length] = '\0';
+    return true;
+}

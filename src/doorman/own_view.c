@@ -1,0 +1,94 @@
+#include "doorman/own_view.h"
+
+#include "base/fd.h"
+#include "base/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int open_below(int directory, struct slice path, uint64_t flags)
+{
+    struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC | flags, .resolve = RESOLVE_NO_SYMLINKS};
+    char text[PATH_MAX];
+
+    if (path.len >= sizeof text)
+        return -1;
+    memcpy(text, path.ptr, path.len);
+    text[path.len] = '\0';
+    return (int)syscall(SYS_openat2, directory, path.len ? text : ".", &how, sizeof how);
+}
+
+/* Where it cannot be had (the host's own mount is read-only, say), the doorman
+ * does without: what would need it fails as it would without a doorman. */
+static void clone_root(struct house *house, struct slice path)
+{
+    struct mount_attr writable = {.attr_clr = MOUNT_ATTR_RDONLY, .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV};
+    FD_CLEANUP int place = open_below(AT_FDCWD, path, O_DIRECTORY);
+
+    if (place < 0)
+        return; /* a file has nothing below it */
+    FD_CLEANUP int mount = open_tree(place, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+    if (mount >= 0 && mount_setattr(mount, "", AT_EMPTY_PATH, &writable, sizeof writable) == 0)
+        house->roots[house->root_count++] = (struct own_root){path, fd_take(&mount)};
+}
+
+void own_view_make(struct house *house)
+{
+    for (size_t i = 0; i < house->plan->doorman_root_count && house->root_count < OWN_ROOTS_MAX; i++)
+        clone_root(house, house->plan->doorman_roots[i].path);
+}
+
+static const struct own_root *root_of(const struct house *house, struct slice path)
+{
+    const struct own_root *best = NULL;
+
+    for (size_t i = 0; i < house->root_count; i++) {
+        const struct own_root *root = &house->roots[i];
+        if (path_covers(root->path, path) && (!best || root->path.len > best->path.len))
+            best = root;
+    }
+    return best;
+}
+
+static bool is_same(int a, int b)
+{
+    struct stat one;
+    struct stat other;
+
+    return fstat(a, &one) == 0 && fstat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+static int find(const struct house *house, int original, struct slice path)
+{
+    const struct own_root *root = root_of(house, path);
+    int saved = errno;
+    int found = -1;
+
+    if (root) {
+        struct slice inside = slice_from(path, root->path.len);
+        while (inside.len && inside.ptr[0] == '/')
+            inside = slice_from(inside, 1);
+        found = open_below(root->mount, inside, 0);
+    }
+    if (found >= 0 && !is_same(found, original))
+        fd_close(&found);
+    errno = saved;
+    return found;
+}
+
+int own_view_directory(const struct house *house, int directory, struct slice path)
+{
+    return find(house, directory, path_parent(path));
+}
+
+int own_view_object(const struct house *house, int object, struct slice path)
+{
+    return find(house, object, path);
+}

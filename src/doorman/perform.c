@@ -1,0 +1,52 @@
+/* Takes the lock, has the request performed by its family's file, and leaves the
+ * lock. Renames and links of directories take it alone, by themselves. */
+#include "doorman/perform.h"
+
+#include "doorman/lock.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+static struct answer perform_shared(struct worker *worker, struct request *request,
+                                    struct answer (*family)(struct worker *worker, struct request *request))
+{
+    if (!lock_take(worker->lock, false))
+        return answer_error(EAGAIN);
+    struct answer answer = family(worker, request);
+    lock_leave(worker->lock);
+    return answer;
+}
+
+struct answer perform(struct worker *worker, struct request *request)
+{
+    worker->request = request;
+    umask(request->umask);
+    switch (request->kind) {
+    case REQUEST_OPEN:
+        return perform_shared(worker, request, perform_open);
+    case REQUEST_MKDIR:
+    case REQUEST_MKNOD:
+    case REQUEST_SYMLINK:
+        return perform_shared(worker, request, perform_make);
+    case REQUEST_UNLINK:
+        return perform_shared(worker, request, perform_unlink);
+    case REQUEST_LINK:
+        return perform_shared(worker, request, perform_link);
+    case REQUEST_RENAME:
+        return perform_rename(worker, request);
+    case REQUEST_TRUNCATE:
+    case REQUEST_CHMOD:
+    case REQUEST_CHOWN:
+    case REQUEST_TIMES:
+    case REQUEST_SET_ATTRIBUTE:
+    case REQUEST_REMOVE_ATTRIBUTE:
+        return perform_shared(worker, request, perform_change);
+    case REQUEST_BIND:
+        return perform_shared(worker, request, perform_bind);
+    case REQUEST_CONNECT:
+        return perform_connect(worker, request);
+    case REQUEST_SEND:
+        break;
+    }
+    return answer_error(ENOSYS);
+}

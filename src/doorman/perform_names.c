@@ -1,0 +1,152 @@
+/* What makes a name or takes one away: mkdir, mknod, symlink, unlink, rmdir,
+ * link. */
+#include "base/fd.h"
+#include "doorman/judge.h"
+#include "doorman/own_view.h"
+#include "doorman/perform.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int make(const struct request *request, int directory, const char *last)
+{
+    switch (request->kind) {
+    case REQUEST_MKDIR:
+        return mkdirat(directory, last, request->mode);
+    case REQUEST_MKNOD:
+        return mknodat(directory, last, request->mode, request->device);
+    default:
+        return symlinkat(request->text, directory, last);
+    }
+}
+
+/* The lock is held, so nobody of ours has put another in its place. */
+static void remember(struct house *house, int directory, const char *last)
+{
+    FD_CLEANUP int fd = openat(directory, last, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct identity identity;
+
+    if (fd >= 0 && identity_of(fd, &identity))
+        made_add(&house->made, &identity);
+}
+
+static struct answer make_in(struct worker *worker, const struct request *request, const struct place *place)
+{
+    struct house *house = worker->house;
+    struct entry_name entry;
+    int directory = place->directory;
+
+    int error = judge_entry_name(house, place, &entry);
+    if (!error)
+        error = judge_write(house, &entry.name);
+    if (!error && request->kind == REQUEST_SYMLINK)
+        error = judge_link_name(house, &entry.name);
+    if (error)
+        return answer_error(judge_refusal_to_make(error, directory, &entry));
+    int result = make(request, directory, place->last);
+    FD_CLEANUP int own = -1;
+    if (result < 0 && errno == EROFS && entry.name.kind == NAME_KNOWN) {
+        own = own_view_directory(house, directory, name_slice(&entry.name));
+        if (own >= 0)
+            result = make(request, directory = own, place->last);
+    }
+    if (result == 0 && request->kind == REQUEST_MKDIR)
+        remember(house, directory, place->last);
+    return answer_of(result);
+}
+
+struct answer perform_make(struct worker *worker, struct request *request)
+{
+    struct place place;
+    int error = resolve(worker->house, request, &request->operands[0], RESOLVE_ENTRY, 0, &place);
+
+    if (error)
+        return answer_error(error);
+    struct answer answer = place.last_length == 0 ? answer_error(EEXIST) : make_in(worker, request, &place);
+    place_close(&place);
+    return answer;
+}
+
+static struct answer unlink_in(struct worker *worker, const struct request *request, const struct place *place)
+{
+    struct entry_name entry;
+    int error = judge_entry_name(worker->house, place, &entry);
+
+    if (!error)
+        error = judge_change(worker->house, &entry);
+    if (error)
+        return answer_error(judge_refusal(error, place->directory, &entry));
+    int result = unlinkat(place->directory, place->last, (int)request->flags);
+    if (result < 0 && errno == EROFS && entry.name.kind == NAME_KNOWN) {
+        FD_CLEANUP int own = own_view_directory(worker->house, place->directory, name_slice(&entry.name));
+        if (own >= 0)
+            result = unlinkat(own, place->last, (int)request->flags);
+    }
+    return answer_of(result);
+}
+
+struct answer perform_unlink(struct worker *worker, struct request *request)
+{
+    struct place place;
+    int error = resolve(worker->house, request, &request->operands[0], RESOLVE_ENTRY, 0, &place);
+
+    if (error)
+        return answer_error(error);
+    struct answer answer = place.last_length == 0 ? answer_error(request->flags & AT_REMOVEDIR ? EBUSY : EISDIR)
+                                                  : unlink_in(worker, request, &place);
+    place_close(&place);
+    return answer;
+}
+
+/* A second name for a file is a second way to write to it: only what may be
+ * changed under its first name gets one (attack 6). */
+static struct answer link_to(struct worker *worker, const struct place *from, const struct place *to)
+{
+    struct house *house = worker->house;
+    struct entry_name source;
+    struct entry_name target;
+
+    int error = judge_entry_name(house, to, &target);
+    if (error)
+        return answer_error(error);
+    error = judge_object(house, from->object, &source);
+    if (source.type == S_IFDIR)
+        return answer_error(EPERM);
+    if (!error)
+        error = judge_write(house, &target.name);
+    if (!error && source.type == S_IFLNK)
+        error = judge_link_name(house, &target.name);
+    if (error)
+        return answer_error(judge_refusal_to_make(error, to->directory, &target));
+    int result = linkat(AT_FDCWD, worker_number(from->object).text, to->directory, to->last, AT_SYMLINK_FOLLOW);
+    if (result < 0 && (errno == EXDEV || errno == EROFS) && source.name.kind == NAME_KNOWN &&
+        target.name.kind == NAME_KNOWN) {
+        FD_CLEANUP int own_source = own_view_object(house, from->object, name_slice(&source.name));
+        FD_CLEANUP int own_target = own_view_directory(house, to->directory, name_slice(&target.name));
+        if (own_source >= 0 && own_target >= 0)
+            result = linkat(AT_FDCWD, worker_number(own_source).text, own_target, to->last, AT_SYMLINK_FOLLOW);
+    }
+    return answer_of(result);
+}
+
+struct answer perform_link(struct worker *worker, struct request *request)
+{
+    enum resolve_for purpose = request->flags & AT_SYMLINK_FOLLOW ? RESOLVE_OBJECT : RESOLVE_LINK;
+    struct place from;
+    struct place to;
+
+    int error = resolve(worker->house, request, &request->operands[0], purpose, 0, &from);
+    if (error)
+        return answer_error(error);
+    error = resolve(worker->house, request, &request->operands[1], RESOLVE_ENTRY, 0, &to);
+    if (error) {
+        place_close(&from);
+        return answer_error(error);
+    }
+    struct answer answer = to.last_length == 0 ? answer_error(EEXIST) : link_to(worker, &from, &to);
+    place_close(&from);
+    place_close(&to);
+    return answer;
+}

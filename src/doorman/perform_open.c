@@ -1,0 +1,196 @@
+/* open, openat, creat and openat2 of what is to be written or made.
+ *
+ * What exists is pinned first, judged by the name it really has, and then opened
+ * anew through its own descriptor; what does not is made in the directory that
+ * was judged, and only if it is still not there. Nothing is looked up twice. */
+#include "base/fd.h"
+#include "doorman/judge.h"
+#include "doorman/own_view.h"
+#include "doorman/perform.h"
+#include "doorman/terminal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+enum { ATTEMPTS = 16 };
+
+static const uint64_t tmpfile_bit = O_TMPFILE & ~O_DIRECTORY;
+
+/* Does it ask for more than reading? */
+static bool changes(uint64_t flags)
+{
+    return (flags & (O_ACCMODE | O_TRUNC | tmpfile_bit)) != 0;
+}
+
+static struct answer handed_over(int fd, uint64_t flags)
+{
+    if (fd < 0)
+        return answer_error(errno);
+    return (struct answer){.fd = fd, .close_on_exec = flags & O_CLOEXEC};
+}
+
+/* The other end of a FIFO may be long in coming. */
+static struct answer open_waiting(struct worker *worker, int object, int flags)
+{
+    if (!worker_may_wait(worker))
+        return answer_error(EAGAIN);
+    int fd = openat(AT_FDCWD, worker_number(object).text, flags);
+    int error = errno;
+    bool broken_off = worker_has_waited(worker);
+    if (fd < 0 && broken_off && error == EINTR)
+        return answer_error(ANSWER_RESTART);
+    errno = error;
+    return handed_over(fd, (uint64_t)flags);
+}
+
+/* A terminal's line may be silent, and whoever opens it may wait: not the doorman. */
+static struct answer open_device(int object, int flags)
+{
+    int fd = openat(AT_FDCWD, worker_number(object).text, flags | O_NONBLOCK);
+
+    if (fd >= 0 && !(flags & O_NONBLOCK))
+        fcntl(fd, F_SETFL, flags & (O_APPEND | O_DIRECT | O_NOATIME));
+    return handed_over(fd, (uint64_t)flags);
+}
+
+/* Through its own descriptor: what was judged is what is opened. */
+static struct answer open_again(struct worker *worker, int object, uint64_t how)
+{
+    struct stat status;
+    int flags = (int)(how & ~(uint64_t)(O_CREAT | O_EXCL | O_NOFOLLOW)) | O_CLOEXEC | O_NOCTTY;
+
+    if (fstat(object, &status) < 0)
+        return answer_error(errno);
+    switch (status.st_mode & S_IFMT) {
+    case S_IFLNK:
+        return answer_error(ELOOP);
+    case S_IFSOCK:
+        return answer_error(ENXIO);
+    case S_IFDIR:
+        if (how & O_CREAT || (changes(how) && !(how & tmpfile_bit)))
+            return answer_error(EISDIR);
+        break;
+    case S_IFIFO:
+        if (!(how & O_NONBLOCK) && (how & O_ACCMODE) != O_RDWR)
+            return open_waiting(worker, object, flags);
+        break;
+    case S_IFCHR:
+        if (status.st_rdev == makedev(TERMINAL_MAJOR, TERMINAL_MINOR_OF_CALLER))
+            return handed_over(terminal_of_caller(worker->house, worker->request->thread, flags), (uint64_t)flags);
+        return open_device(object, flags);
+    default:
+        if (how & O_DIRECTORY)
+            return answer_error(ENOTDIR);
+    }
+    return handed_over(openat(AT_FDCWD, worker_number(object).text, flags, (mode_t)worker->request->how.mode), how);
+}
+
+static struct answer open_existing(struct worker *worker, const struct place *place, uint64_t how)
+{
+    struct entry_name entry;
+
+    if (!changes(how))
+        return open_again(worker, place->object, how);
+    int error = judge_object(worker->house, place->object, &entry);
+    if (error)
+        return answer_error(error);
+    struct answer answer = open_again(worker, place->object, how);
+    if (answer.error != EROFS || entry.name.kind != NAME_KNOWN)
+        return answer;
+    /* Writable by a pattern alone: not on its mount, but in the doorman's own view. */
+    FD_CLEANUP int own = own_view_object(worker->house, place->object, name_slice(&entry.name));
+    return own < 0 ? answer : open_again(worker, own, how);
+}
+
+/* `*again`: somebody else has made it in the meantime. */
+static struct answer open_new(struct worker *worker, const struct place *place, const struct open_how *how, bool *again)
+{
+    struct entry_name entry;
+    int flags = (int)how->flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;
+
+    if (place->last[place->last_length] == '/')
+        return answer_error(EISDIR);
+    int error = judge_entry_name(worker->house, place, &entry);
+    if (!error)
+        error = judge_write(worker->house, &entry.name);
+    if (error)
+        return answer_error(judge_refusal_to_make(error, place->directory, &entry));
+    int fd = openat(place->directory, place->last, flags, (mode_t)how->mode);
+    if (fd < 0 && errno == EROFS && entry.name.kind == NAME_KNOWN) {
+        FD_CLEANUP int own = own_view_directory(worker->house, place->directory, name_slice(&entry.name));
+        if (own >= 0)
+            fd = openat(own, place->last, flags, (mode_t)how->mode);
+        else
+            errno = EROFS;
+    }
+    *again = fd < 0 && errno == EEXIST && !(how->flags & O_EXCL);
+    return handed_over(fd, how->flags);
+}
+
+static struct answer attempt(struct worker *worker, const struct request *request, bool *again)
+{
+    const struct open_how *how = &request->how;
+    uint64_t resolve_flags = request->has_resolve ? how->resolve : 0;
+    enum resolve_for purpose = RESOLVE_OBJECT;
+    struct place place;
+    struct answer answer;
+
+    if (how->flags & O_CREAT)
+        purpose = how->flags & (O_EXCL | O_NOFOLLOW) ? RESOLVE_ENTRY : RESOLVE_CREATE;
+    else if (how->flags & O_NOFOLLOW)
+        purpose = RESOLVE_LINK;
+    int error = resolve(worker->house, request, &request->operands[0], purpose, resolve_flags, &place);
+    if (error)
+        return answer_error(error);
+    if (purpose == RESOLVE_ENTRY && !(how->flags & O_EXCL) && place.last_length) {
+        /* A link at the end is an error, anything else is opened. */
+        place.object = openat(place.directory, place.last, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        if (place.object < 0 && errno != ENOENT) {
+            error = errno;
+            place_close(&place);
+            return answer_error(error);
+        }
+    }
+    if (place.object >= 0)
+        answer = open_existing(worker, &place, how->flags);
+    else if (place.last_length == 0)
+        answer = answer_error(EISDIR);
+    else
+        answer = open_new(worker, &place, how, again);
+    place_close(&place);
+    return answer;
+}
+
+/* The kernel knows best which flags and flags of resolution go together: it is
+ * asked about a place where nothing can be done. */
+static int check_how(const struct open_how *how)
+{
+    int fd = (int)syscall(SYS_openat2, -1, "x", how, sizeof *how);
+
+    if (fd >= 0)
+        close(fd); /* cannot be: there is no such directory */
+    return errno == EBADF ? 0 : errno;
+}
+
+struct answer perform_open(struct worker *worker, struct request *request)
+{
+    struct answer answer = answer_error(EAGAIN);
+    bool again = true;
+
+    if (request->has_resolve) {
+        int error = check_how(&request->how);
+        if (error)
+            return answer_error(error);
+        if (request->how.flags & O_PATH)
+            request->how.flags &= O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    }
+    for (int i = 0; again && i < ATTEMPTS; i++) {
+        again = false;
+        answer = attempt(worker, request, &again);
+    }
+    return answer;
+}

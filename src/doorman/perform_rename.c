@@ -1,0 +1,121 @@
+/* Renames. A directory takes with it all that lies below it, so nobody may be
+ * between deciding and acting on a name meanwhile: the lock is taken alone
+ * (attack 108). Files are renamed beside others. */
+#include "base/fd.h"
+#include "doorman/judge.h"
+#include "doorman/lock.h"
+#include "doorman/own_view.h"
+#include "doorman/perform.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct move {
+    struct place from;
+    struct place to;
+    struct entry_name source;
+    struct entry_name target;
+};
+
+static bool is_directory_moved(const struct move *move, unsigned flags)
+{
+    return move->source.type == S_IFDIR || (flags & RENAME_EXCHANGE && move->target.type == S_IFDIR);
+}
+
+static int judge(struct house *house, struct move *move, unsigned flags)
+{
+    int error = judge_change(house, &move->source);
+
+    if (!error)
+        error = judge_change(house, &move->target);
+    if (!error)
+        error = judge_move(house, &move->from, &move->source, &move->target);
+    if (!error && flags & RENAME_EXCHANGE)
+        error = judge_move(house, &move->to, &move->target, &move->source);
+    return error;
+}
+
+/* The library's function makes another call of it when there are no flags. */
+static int rename_between_directories(int from, const char *source, int to, const char *target, unsigned flags)
+{
+    return (int)syscall(SYS_renameat2, from, source, to, target, flags);
+}
+
+/* Between two mounts of one root, which are there to pin things. */
+static int rename_in_own_view(struct house *house, const struct move *move, unsigned flags)
+{
+    int error = errno;
+
+    if (move->source.name.kind != NAME_KNOWN || move->target.name.kind != NAME_KNOWN)
+        return -1;
+    FD_CLEANUP int from = own_view_directory(house, move->from.directory, name_slice(&move->source.name));
+    FD_CLEANUP int to = own_view_directory(house, move->to.directory, name_slice(&move->target.name));
+    errno = error;
+    if (from < 0 || to < 0)
+        return -1;
+    return rename_between_directories(from, move->from.last, to, move->to.last, flags);
+}
+
+static struct answer act(struct worker *worker, struct move *move, unsigned flags)
+{
+    int error = judge(worker->house, move, flags);
+
+    if (error)
+        return answer_error(judge_refusal(error, move->from.directory, &move->source));
+    int result =
+        rename_between_directories(move->from.directory, move->from.last, move->to.directory, move->to.last, flags);
+    if (result < 0 && (errno == EXDEV || errno == EROFS))
+        result = rename_in_own_view(worker->house, move, flags);
+    return answer_of(result);
+}
+
+static int look(struct worker *worker, struct move *move)
+{
+    int error = judge_entry_name(worker->house, &move->from, &move->source);
+
+    return error ? error : judge_entry_name(worker->house, &move->to, &move->target);
+}
+
+/* What kind of thing is moved is only known for certain under the lock. */
+static struct answer rename_between(struct worker *worker, struct move *move, unsigned flags)
+{
+    bool alone = false;
+
+    for (;;) {
+        if (!lock_take(worker->lock, alone))
+            return answer_error(EAGAIN);
+        int error = look(worker, move);
+        if (!error && is_directory_moved(move, flags) && !alone) {
+            lock_leave(worker->lock);
+            alone = true;
+            continue;
+        }
+        struct answer answer = error ? answer_error(error) : act(worker, move, flags);
+        lock_leave(worker->lock);
+        return answer;
+    }
+}
+
+struct answer perform_rename(struct worker *worker, struct request *request)
+{
+    struct move move;
+
+    int error = resolve(worker->house, request, &request->operands[0], RESOLVE_ENTRY, 0, &move.from);
+    if (error)
+        return answer_error(error);
+    error = resolve(worker->house, request, &request->operands[1], RESOLVE_ENTRY, 0, &move.to);
+    if (error) {
+        place_close(&move.from);
+        return answer_error(error);
+    }
+    struct answer answer = move.from.last_length == 0 || move.to.last_length == 0
+                               ? answer_error(EBUSY)
+                               : rename_between(worker, &move, request->flags);
+    place_close(&move.from);
+    place_close(&move.to);
+    return answer;
+}

@@ -1,0 +1,302 @@
+/* Requests go through a pipe, because its wake-up is synchronous: the performer
+ * runs on the reader's processor as soon as the reader waits again, and the caller
+ * on the performer's, which costs a tenth of waking another processor.
+ *
+ * Threads are started when they are needed. One that may have to wait for the
+ * world (a FIFO's other end, a full backlog) says so and is replaced; a warden
+ * looks from time to time whether its caller is still there and has no signal to
+ * attend to, and else breaks the wait off. There are bounds to everything: when they are
+ * reached the reader stops reading, and callers wait in the kernel. */
+#include "doorman/pool.h"
+
+#include "base/fd.h"
+#include "doorman/confine.h"
+#include "doorman/copy.h"
+#include "doorman/lock.h"
+#include "doorman/perform.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { REQUESTS_MAX = 256, ACTIVE_MAX = 4, WAITING_MAX = 256, STACK_SIZE = 256 * 1024 };
+
+struct line {
+    int pipe[2];
+    size_t threads;
+    size_t idle;
+    size_t waiting;
+    size_t queued;
+};
+
+struct waiter {
+    bool used;
+    bool broken_off;
+    pthread_t thread;
+    uint64_t id;
+    pid_t caller;
+};
+
+struct pool {
+    struct house *house;
+    pthread_mutex_t mutex;
+    pthread_cond_t freed;
+    struct line lines[POOL_KINDS];
+    struct request *free[REQUESTS_MAX];
+    size_t free_count;
+    size_t made_count;
+    struct waiter waiters[WAITING_MAX];
+    size_t waiter_count;
+    bool has_warden;
+    pthread_cond_t awaited;
+};
+
+struct start {
+    struct pool *pool;
+    enum pool_kind kind;
+};
+
+static enum pool_kind kind_of(const struct request *request)
+{
+    return request->kind == REQUEST_CONNECT || request->kind == REQUEST_SEND ? POOL_SOCKETS : POOL_FILES;
+}
+
+struct number worker_number(int fd)
+{
+    struct number number;
+
+    snprintf(number.text, sizeof number.text, "%d", fd);
+    return number;
+}
+
+void pool_answer(const struct house *house, const struct request *request, struct answer answer)
+{
+    struct seccomp_notif_resp response = {.id = request->id, .error = -answer.error, .val = answer.value};
+
+    if (answer.fd >= 0) {
+        struct seccomp_notif_addfd add = {
+            .id = request->id,
+            .srcfd = (unsigned)answer.fd,
+            .newfd_flags = answer.close_on_exec ? O_CLOEXEC : 0,
+        };
+        int number = ioctl(house->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+        if (number < 0)
+            response.error = -errno;
+        response.val = number;
+        /* While it is open here for writing, the caller could not execute it. */
+        close(answer.fd);
+    }
+    if (response.error)
+        response.val = 0;
+    /* The caller may have been killed: then nobody wants it. */
+    ioctl(house->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+}
+
+static void start_thread(struct pool *pool, enum pool_kind kind);
+
+static void *worker_main(void *argument)
+{
+    struct start start = *(struct start *)argument;
+    struct pool *pool = start.pool;
+    struct house *house = pool->house;
+    struct line *line = &pool->lines[start.kind];
+    struct worker worker = {.house = house, .lock = lock_open(house->self, house->lock)};
+    struct request *request;
+
+    free(argument);
+    if (worker.lock < 0 || !confine_performer(house, start.kind == POOL_FILES))
+        _exit(1);
+    for (;;) {
+        if (read(line->pipe[0], &request, sizeof request) != (ssize_t)sizeof request)
+            continue;
+        pthread_mutex_lock(&pool->mutex);
+        line->queued--;
+        line->idle--;
+        pthread_mutex_unlock(&pool->mutex);
+        pool_answer(house, request, perform(&worker, request));
+        request_clear(request);
+        pthread_mutex_lock(&pool->mutex);
+        line->idle++;
+        pool->free[pool->free_count++] = request;
+        pthread_cond_signal(&pool->freed);
+        pthread_mutex_unlock(&pool->mutex);
+    }
+    return NULL;
+}
+
+/* With the mutex held. A thread that cannot be had is done without, if there is
+ * another. */
+static void start_thread(struct pool *pool, enum pool_kind kind)
+{
+    struct start *start = malloc(sizeof *start);
+    pthread_attr_t attributes;
+    pthread_t thread;
+    bool started = false;
+
+    if (start && pthread_attr_init(&attributes) == 0) {
+        *start = (struct start){pool, kind};
+        pthread_attr_setstacksize(&attributes, STACK_SIZE);
+        pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+        started = pthread_create(&thread, &attributes, worker_main, start) == 0;
+        pthread_attr_destroy(&attributes);
+    }
+    if (started) {
+        pool->lines[kind].threads++;
+        pool->lines[kind].idle++;
+    } else {
+        free(start);
+        if (pool->lines[kind].threads == pool->lines[kind].waiting)
+            _exit(1);
+    }
+}
+
+/* With the mutex held. */
+static void attend_to(struct pool *pool, enum pool_kind kind)
+{
+    struct line *line = &pool->lines[kind];
+
+    if (line->queued > line->idle && line->threads - line->waiting < ACTIVE_MAX)
+        start_thread(pool, kind);
+}
+
+struct request *pool_take(struct house *house)
+{
+    struct pool *pool = house->pool;
+    struct request *request = NULL;
+
+    pthread_mutex_lock(&pool->mutex);
+    while (!request) {
+        if (pool->free_count > 0) {
+            request = pool->free[--pool->free_count];
+        } else if (pool->made_count < REQUESTS_MAX && (request = malloc(sizeof *request))) {
+            pool->made_count++;
+        } else {
+            pthread_cond_wait(&pool->freed, &pool->mutex);
+        }
+    }
+    pthread_mutex_unlock(&pool->mutex);
+    return request;
+}
+
+void pool_give_back(struct house *house, struct request *request)
+{
+    struct pool *pool = house->pool;
+
+    request_clear(request);
+    pthread_mutex_lock(&pool->mutex);
+    pool->free[pool->free_count++] = request;
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+void pool_submit(struct house *house, struct request *request)
+{
+    struct pool *pool = house->pool;
+    enum pool_kind kind = kind_of(request);
+
+    pthread_mutex_lock(&pool->mutex);
+    pool->lines[kind].queued++;
+    attend_to(pool, kind);
+    pthread_mutex_unlock(&pool->mutex);
+    /* The pipe has room for more than there are requests. */
+    if (write(pool->lines[kind].pipe[1], &request, sizeof request) != (ssize_t)sizeof request)
+        _exit(1);
+}
+
+static bool is_valid(const struct house *house, uint64_t id)
+{
+    return ioctl(house->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+static void *warden_main(void *argument)
+{
+    const struct timespec pause = {.tv_nsec = 20000000};
+    struct pool *pool = argument;
+
+    for (;;) {
+        pthread_mutex_lock(&pool->mutex);
+        while (pool->waiter_count == 0)
+            pthread_cond_wait(&pool->awaited, &pool->mutex);
+        for (size_t i = 0; i < WAITING_MAX; i++) {
+            struct waiter *waiter = &pool->waiters[i];
+            if (waiter->used && (!is_valid(pool->house, waiter->id) || copy_has_signal(pool->house, waiter->caller))) {
+                waiter->broken_off = true;
+                pthread_kill(waiter->thread, SIGUSR1);
+            }
+        }
+        pthread_mutex_unlock(&pool->mutex);
+        nanosleep(&pause, NULL);
+    }
+    return NULL;
+}
+
+static struct waiter *waiter_for(struct pool *pool, bool used, uint64_t id)
+{
+    for (size_t i = 0; i < WAITING_MAX; i++) {
+        if (pool->waiters[i].used == used && (!used || pool->waiters[i].id == id))
+            return &pool->waiters[i];
+    }
+    return NULL;
+}
+
+bool worker_may_wait(struct worker *worker)
+{
+    struct pool *pool = worker->house->pool;
+    const struct request *request = worker->request;
+    enum pool_kind kind = kind_of(request);
+    pthread_t warden;
+
+    lock_leave(worker->lock); /* what was judged is pinned; nobody is to wait for us */
+    pthread_mutex_lock(&pool->mutex);
+    struct waiter *waiter = waiter_for(pool, false, 0);
+    bool room = waiter != NULL;
+    if (room && !pool->has_warden)
+        room = pool->has_warden = pthread_create(&warden, NULL, warden_main, pool) == 0;
+    if (room) {
+        *waiter = (struct waiter){.used = true, .thread = pthread_self(), .id = request->id, .caller = request->thread};
+        pool->waiter_count++;
+        pool->lines[kind].waiting++;
+        attend_to(pool, kind);
+        pthread_cond_signal(&pool->awaited);
+    }
+    pthread_mutex_unlock(&pool->mutex);
+    return room;
+}
+
+bool worker_has_waited(struct worker *worker)
+{
+    struct pool *pool = worker->house->pool;
+
+    pthread_mutex_lock(&pool->mutex);
+    struct waiter *waiter = waiter_for(pool, true, worker->request->id);
+    bool broken_off = waiter->broken_off;
+    waiter->used = false;
+    pool->waiter_count--;
+    pool->lines[kind_of(worker->request)].waiting--;
+    pthread_mutex_unlock(&pool->mutex);
+    return broken_off;
+}
+
+bool pool_start(struct house *house)
+{
+    struct pool *pool = calloc(1, sizeof *pool);
+
+    if (!pool)
+        return false;
+    *pool = (struct pool){.house = house,
+                          .mutex = PTHREAD_MUTEX_INITIALIZER,
+                          .freed = PTHREAD_COND_INITIALIZER,
+                          .awaited = PTHREAD_COND_INITIALIZER};
+    house->pool = pool;
+    for (size_t i = 0; i < POOL_KINDS; i++) {
+        if (pipe2(pool->lines[i].pipe, O_CLOEXEC) < 0)
+            return false;
+    }
+    return true;
+}

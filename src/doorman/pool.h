@@ -1,0 +1,28 @@
+/* Threads that perform, and the bounded line of requests before them. Private to
+ * this room. */
+#ifndef CLOCHE_DOORMAN_POOL_H
+#define CLOCHE_DOORMAN_POOL_H
+
+#include "doorman/house.h"
+#include "doorman/request.h"
+
+/* Two kinds: those who act on files stand under the run's Landlock rules. Those
+ * who connect do not: the rules say nothing of sockets with a path, and their
+ * scope would keep the doorman from the run's own abstract ones. */
+enum pool_kind { POOL_FILES, POOL_SOCKETS, POOL_KINDS };
+
+bool pool_start(struct house *house);
+
+/* A free request; waits until there is one. */
+struct request *pool_take(struct house *house);
+
+/* Gives it to a performer, who answers it and frees it. */
+void pool_submit(struct house *house, struct request *request);
+
+/* Frees one that was answered otherwise. */
+void pool_give_back(struct house *house, struct request *request);
+
+/* Tells the kernel. */
+void pool_answer(const struct house *house, const struct request *request, struct answer answer);
+
+#endif

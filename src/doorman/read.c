@@ -1,0 +1,442 @@
+/* Which argument of which call is what. Everything a pointer leads to is copied
+ * here, once; nothing after this looks at the caller's memory again, so nothing
+ * that changes there later has any effect (attacks 49, 51). */
+#include "doorman/read.h"
+
+#include "base/fd.h"
+#include "doorman/copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+#include <utime.h>
+
+#ifndef SYS_fchmodat2
+enum { SYS_fchmodat2 = 452 };
+#endif
+
+enum { OPEN_HOW_SIZE_MAX = 4096 };
+
+struct reader {
+    const struct house *house;
+    const struct seccomp_notif *call;
+    struct request *request;
+};
+
+static uint64_t argument(const struct reader *reader, size_t number)
+{
+    return reader->call->data.args[number];
+}
+
+static int read_path(const struct reader *reader, size_t which, int directory, size_t at)
+{
+    struct operand *operand = &reader->request->operands[which];
+    int error =
+        copy_text(reader->request->thread, argument(reader, at), operand->path, sizeof operand->path, &operand->length);
+
+    if (error || operand->path[0] == '/')
+        return error;
+    return copy_base(reader->house, reader->request->thread, directory, &operand->base);
+}
+
+static int read_path_here(const struct reader *reader, size_t which, size_t at)
+{
+    return read_path(reader, which, AT_FDCWD, at);
+}
+
+/* A directory argument and, after it, a path that is relative to it. */
+static int read_path_at(const struct reader *reader, size_t which, size_t at)
+{
+    return read_path(reader, which, (int)argument(reader, at), at + 1);
+}
+
+static int read_descriptor(const struct reader *reader, size_t at)
+{
+    struct operand *operand = &reader->request->operands[0];
+
+    operand->is_base = true;
+    if ((int)argument(reader, at) < 0)
+        return EBADF;
+    return copy_base(reader->house, reader->request->thread, (int)argument(reader, at), &operand->base);
+}
+
+static void allow_empty(struct request *request, size_t which, unsigned flags)
+{
+    struct operand *operand = &request->operands[which];
+
+    if (flags & AT_EMPTY_PATH && operand->length == 0)
+        operand->is_base = true;
+}
+
+static int read_open(const struct reader *reader, size_t flags_at)
+{
+    struct request *request = reader->request;
+
+    request->kind = REQUEST_OPEN;
+    request->how.flags = (unsigned)argument(reader, flags_at);
+    if (request->how.flags & O_CREAT)
+        request->how.mode = argument(reader, flags_at + 1) & 07777;
+    return 0;
+}
+
+/* As the kernel's copy_struct_from_user: what is newer than we know must be 0. */
+static int read_how(const struct reader *reader)
+{
+    struct request *request = reader->request;
+    size_t size = argument(reader, 3);
+    unsigned char bytes[OPEN_HOW_SIZE_MAX] = {0};
+
+    if (size < sizeof request->how)
+        return EINVAL;
+    if (size > sizeof bytes)
+        return E2BIG;
+    int error = copy_bytes(request->thread, argument(reader, 2), bytes, size);
+    if (error)
+        return error;
+    for (size_t i = sizeof request->how; i < size; i++) {
+        if (bytes[i])
+            return E2BIG;
+    }
+    memcpy(&request->how, bytes, sizeof request->how);
+    request->kind = REQUEST_OPEN;
+    request->has_resolve = true;
+    const uint64_t tmpfile_bit = O_TMPFILE & ~O_DIRECTORY;
+    bool makes = request->how.flags & (O_CREAT | tmpfile_bit);
+    if (request->how.mode & ~(uint64_t)07777 || (request->how.mode && !makes))
+        return EINVAL;
+    /* What the filter refuses where it sees the mode. */
+    if (request->how.mode & S_ISUID || (geteuid() == 0 && request->how.mode & S_ISGID))
+        return EPERM;
+    return 0;
+}
+
+static int read_timespecs(const struct reader *reader, size_t at)
+{
+    struct request *request = reader->request;
+
+    request->kind = REQUEST_TIMES;
+    if (argument(reader, at) == 0) {
+        request->now = true;
+        return 0;
+    }
+    return copy_bytes(request->thread, argument(reader, at), request->times, sizeof request->times);
+}
+
+static int read_timevals(const struct reader *reader, size_t at)
+{
+    struct request *request = reader->request;
+    struct timeval values[2];
+
+    request->kind = REQUEST_TIMES;
+    if (argument(reader, at) == 0) {
+        request->now = true;
+        return 0;
+    }
+    int error = copy_bytes(request->thread, argument(reader, at), values, sizeof values);
+    if (error)
+        return error;
+    for (size_t i = 0; i < 2; i++) {
+        if (values[i].tv_usec < 0 || values[i].tv_usec >= 1000000)
+            return EINVAL;
+        request->times[i] = (struct timespec){values[i].tv_sec, values[i].tv_usec * 1000};
+    }
+    return 0;
+}
+
+#ifdef SYS_utime
+static int read_utimbuf(const struct reader *reader, size_t at)
+{
+    struct request *request = reader->request;
+    struct utimbuf value;
+
+    request->kind = REQUEST_TIMES;
+    if (argument(reader, at) == 0) {
+        request->now = true;
+        return 0;
+    }
+    int error = copy_bytes(request->thread, argument(reader, at), &value, sizeof value);
+    request->times[0].tv_sec = value.actime;
+    request->times[1].tv_sec = value.modtime;
+    return error;
+}
+#endif
+
+static int read_attribute_name(const struct reader *reader, size_t at)
+{
+    struct request *request = reader->request;
+    size_t length;
+    int error = copy_text(request->thread, argument(reader, at), request->text, ATTRIBUTE_NAME_MAX, &length);
+
+    if (error == ENAMETOOLONG || (!error && length == 0))
+        return ERANGE;
+    return error;
+}
+
+static int read_attribute(const struct reader *reader)
+{
+    struct request *request = reader->request;
+    size_t size = argument(reader, 3);
+    int error = read_attribute_name(reader, 1);
+
+    request->kind = REQUEST_SET_ATTRIBUTE;
+    request->flags = (unsigned)argument(reader, 4);
+    if (error)
+        return error;
+    if (size > ATTRIBUTE_VALUE_MAX)
+        return E2BIG;
+    request->value = malloc(size + 1);
+    request->value_size = size;
+    if (!request->value)
+        return ENOMEM;
+    return copy_bytes(request->thread, argument(reader, 2), request->value, size);
+}
+
+static int read_address(const struct reader *reader, enum request_kind kind)
+{
+    struct request *request = reader->request;
+    int length = (int)argument(reader, 2);
+
+    request->kind = kind;
+    if (length < 0 || (size_t)length > sizeof request->address)
+        return EINVAL;
+    request->address_length = (socklen_t)length;
+    int error = copy_bytes(request->thread, argument(reader, 1), &request->address, (size_t)length);
+    if (error)
+        return error;
+    error = copy_descriptor(reader->house, request->thread, (int)argument(reader, 0), &request->socket);
+    if (error || length < (int)sizeof(sa_family_t) || request->address.ss_family != AF_UNIX)
+        return error;
+    const struct sockaddr_un *name = (const struct sockaddr_un *)&request->address;
+    struct operand *operand = &request->operands[0];
+    size_t start = offsetof(struct sockaddr_un, sun_path);
+    size_t room = (size_t)length - start;
+    if ((size_t)length <= start || (size_t)length > sizeof *name || name->sun_path[0] == '\0')
+        return 0;
+    operand->length = strnlen(name->sun_path, room);
+    memcpy(operand->path, name->sun_path, operand->length);
+    operand->path[operand->length] = '\0';
+    if (operand->path[0] == '/')
+        return 0;
+    return copy_base(reader->house, request->thread, AT_FDCWD, &operand->base);
+}
+
+/* The first error of two; both are found out in any case. */
+static int first(int error, int next)
+{
+    return error ? error : next;
+}
+
+/* Calls that begin with a path, or a directory and a path, and those with a
+ * descriptor, come in families; `legacy` ones exist on some machines only. */
+static int read_legacy(const struct reader *reader)
+{
+    struct request *request = reader->request;
+
+    switch (reader->call->data.nr) {
+#ifdef SYS_open
+    case SYS_open:
+        return first(read_path_here(reader, 0, 0), read_open(reader, 1));
+    case SYS_creat:
+        request->kind = REQUEST_OPEN;
+        request->how = (struct open_how){.flags = O_CREAT | O_WRONLY | O_TRUNC, .mode = argument(reader, 1) & 07777};
+        return read_path_here(reader, 0, 0);
+    case SYS_mkdir:
+        request->kind = REQUEST_MKDIR;
+        request->mode = (mode_t)argument(reader, 1);
+        return read_path_here(reader, 0, 0);
+    case SYS_mknod:
+        request->kind = REQUEST_MKNOD;
+        request->mode = (mode_t)argument(reader, 1);
+        request->device = (dev_t)argument(reader, 2);
+        return read_path_here(reader, 0, 0);
+    case SYS_symlink: {
+        size_t length;
+        request->kind = REQUEST_SYMLINK;
+        return first(copy_text(request->thread, argument(reader, 0), request->text, sizeof request->text, &length),
+                     read_path_here(reader, 0, 1));
+    }
+    case SYS_link:
+        request->kind = REQUEST_LINK;
+        return first(read_path_here(reader, 0, 0), read_path_here(reader, 1, 1));
+    case SYS_unlink:
+        request->kind = REQUEST_UNLINK;
+        return read_path_here(reader, 0, 0);
+    case SYS_rmdir:
+        request->kind = REQUEST_UNLINK;
+        request->flags = AT_REMOVEDIR;
+        return read_path_here(reader, 0, 0);
+    case SYS_rename:
+        request->kind = REQUEST_RENAME;
+        return first(read_path_here(reader, 0, 0), read_path_here(reader, 1, 1));
+    case SYS_chmod:
+        request->kind = REQUEST_CHMOD;
+        request->mode = (mode_t)argument(reader, 1);
+        return read_path_here(reader, 0, 0);
+    case SYS_chown:
+    case SYS_lchown:
+        request->kind = REQUEST_CHOWN;
+        request->user = (uid_t)argument(reader, 1);
+        request->group = (gid_t)argument(reader, 2);
+        request->no_follow = reader->call->data.nr == SYS_lchown;
+        return read_path_here(reader, 0, 0);
+    case SYS_utime:
+        return first(read_path_here(reader, 0, 0), read_utimbuf(reader, 1));
+    case SYS_utimes:
+        return first(read_path_here(reader, 0, 0), read_timevals(reader, 1));
+    case SYS_futimesat:
+        if (argument(reader, 1) == 0)
+            return first(read_descriptor(reader, 0), read_timevals(reader, 2));
+        return first(read_path_at(reader, 0, 0), read_timevals(reader, 2));
+#endif
+    default:
+        return ENOSYS;
+    }
+}
+
+static int read_names(const struct reader *reader)
+{
+    struct request *request = reader->request;
+
+    switch (reader->call->data.nr) {
+    case SYS_openat:
+        return first(read_path_at(reader, 0, 0), read_open(reader, 2));
+    case SYS_openat2:
+        return first(read_how(reader), read_path_at(reader, 0, 0));
+    case SYS_mkdirat:
+        request->kind = REQUEST_MKDIR;
+        request->mode = (mode_t)argument(reader, 2);
+        return read_path_at(reader, 0, 0);
+    case SYS_mknodat:
+        request->kind = REQUEST_MKNOD;
+        request->mode = (mode_t)argument(reader, 2);
+        request->device = (dev_t)argument(reader, 3);
+        return read_path_at(reader, 0, 0);
+    case SYS_symlinkat: {
+        size_t length;
+        request->kind = REQUEST_SYMLINK;
+        return first(copy_text(request->thread, argument(reader, 0), request->text, sizeof request->text, &length),
+                     read_path_at(reader, 0, 1));
+    }
+    case SYS_linkat: {
+        request->kind = REQUEST_LINK;
+        request->flags = (unsigned)argument(reader, 4);
+        if (request->flags & ~(unsigned)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH))
+            return EINVAL;
+        int error = first(read_path_at(reader, 0, 0), read_path_at(reader, 1, 2));
+        allow_empty(request, 0, request->flags);
+        return error;
+    }
+    case SYS_unlinkat:
+        request->kind = REQUEST_UNLINK;
+        request->flags = (unsigned)argument(reader, 2);
+        return request->flags & ~(unsigned)AT_REMOVEDIR ? EINVAL : read_path_at(reader, 0, 0);
+    case SYS_renameat:
+    case SYS_renameat2:
+        request->kind = REQUEST_RENAME;
+        request->flags = reader->call->data.nr == SYS_renameat2 ? (unsigned)argument(reader, 4) : 0;
+        return first(read_path_at(reader, 0, 0), read_path_at(reader, 1, 2));
+    case SYS_truncate:
+        request->kind = REQUEST_TRUNCATE;
+        request->size = (off_t)argument(reader, 1);
+        return read_path_here(reader, 0, 0);
+    default:
+        return read_legacy(reader);
+    }
+}
+
+static int read_metadata(const struct reader *reader)
+{
+    struct request *request = reader->request;
+    int error;
+
+    switch (reader->call->data.nr) {
+    case SYS_fchmod:
+        request->kind = REQUEST_CHMOD;
+        request->mode = (mode_t)argument(reader, 1);
+        return read_descriptor(reader, 0);
+    case SYS_fchmodat:
+    case SYS_fchmodat2:
+        request->kind = REQUEST_CHMOD;
+        request->mode = (mode_t)argument(reader, 2);
+        request->flags = reader->call->data.nr == SYS_fchmodat2 ? (unsigned)argument(reader, 3) : 0;
+        error = read_path_at(reader, 0, 0);
+        allow_empty(request, 0, request->flags);
+        return error;
+    case SYS_fchown:
+        request->kind = REQUEST_CHOWN;
+        request->user = (uid_t)argument(reader, 1);
+        request->group = (gid_t)argument(reader, 2);
+        return read_descriptor(reader, 0);
+    case SYS_fchownat:
+        request->kind = REQUEST_CHOWN;
+        request->user = (uid_t)argument(reader, 2);
+        request->group = (gid_t)argument(reader, 3);
+        request->flags = (unsigned)argument(reader, 4);
+        error = read_path_at(reader, 0, 0);
+        allow_empty(request, 0, request->flags);
+        return error;
+    case SYS_utimensat:
+        request->flags = (unsigned)argument(reader, 3);
+        if (argument(reader, 1) == 0 && (int)argument(reader, 0) != AT_FDCWD)
+            return first(request->flags ? EINVAL : read_descriptor(reader, 0), read_timespecs(reader, 2));
+        error = first(read_timespecs(reader, 2), read_path_at(reader, 0, 0));
+        allow_empty(request, 0, request->flags);
+        return error;
+    case SYS_setxattr:
+    case SYS_lsetxattr:
+        request->no_follow = reader->call->data.nr == SYS_lsetxattr;
+        return first(read_attribute(reader), read_path_here(reader, 0, 0));
+    case SYS_fsetxattr:
+        return first(read_attribute(reader), read_descriptor(reader, 0));
+    case SYS_removexattr:
+    case SYS_lremovexattr:
+        request->kind = REQUEST_REMOVE_ATTRIBUTE;
+        request->no_follow = reader->call->data.nr == SYS_lremovexattr;
+        return first(read_attribute_name(reader, 1), read_path_here(reader, 0, 0));
+    case SYS_fremovexattr:
+        request->kind = REQUEST_REMOVE_ATTRIBUTE;
+        return first(read_attribute_name(reader, 1), read_descriptor(reader, 0));
+    default:
+        return read_names(reader);
+    }
+}
+
+int read_request(const struct house *house, const struct seccomp_notif *call, struct request *request)
+{
+    struct reader reader = {house, call, request};
+
+    /* The operands' texts need no clearing: their lengths count. */
+    request->id = call->id;
+    request->thread = (pid_t)call->pid;
+    for (size_t i = 0; i < 2; i++) {
+        request->operands[i].base = -1;
+        request->operands[i].is_base = false;
+        request->operands[i].length = 0;
+        request->operands[i].path[0] = '\0';
+    }
+    request->socket = -1;
+    request->value = NULL;
+    request->value_size = 0;
+    request->how = (struct open_how){0};
+    request->has_resolve = false;
+    request->no_follow = false;
+    request->flags = 0;
+    request->mode = 0;
+    request->umask = copy_umask(house, request->thread);
+    request->device = 0;
+    request->now = false;
+    memset(request->times, 0, sizeof request->times);
+    switch (call->data.nr) {
+    case SYS_connect:
+        return read_address(&reader, REQUEST_CONNECT);
+    case SYS_bind:
+        return read_address(&reader, REQUEST_BIND);
+    default:
+        return read_metadata(&reader);
+    }
+}

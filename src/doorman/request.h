@@ -1,0 +1,100 @@
+/* One system call of the command that waits for an answer: everything in it is
+ * the doorman's own copy. Private to this room. */
+#ifndef CLOCHE_DOORMAN_REQUEST_H
+#define CLOCHE_DOORMAN_REQUEST_H
+
+#include "base/slice.h"
+
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/un.h>
+#include <time.h>
+
+enum request_kind {
+    REQUEST_OPEN,
+    REQUEST_MKDIR,
+    REQUEST_MKNOD,
+    REQUEST_SYMLINK,
+    REQUEST_LINK,
+    REQUEST_UNLINK, /* and rmdir */
+    REQUEST_RENAME,
+    REQUEST_TRUNCATE,
+    REQUEST_CHMOD,
+    REQUEST_CHOWN,
+    REQUEST_TIMES,
+    REQUEST_SET_ATTRIBUTE,
+    REQUEST_REMOVE_ATTRIBUTE,
+    REQUEST_BIND,
+    REQUEST_CONNECT,
+    REQUEST_SEND
+};
+
+/* What a path is relative to, and the path. */
+struct operand {
+    int base;     /* O_PATH; -1: the root */
+    bool is_base; /* there is no path: the descriptor itself is meant */
+    char path[PATH_MAX];
+    size_t length;
+};
+
+enum { ATTRIBUTE_NAME_MAX = 256, ATTRIBUTE_VALUE_MAX = 65536 };
+
+struct request {
+    uint64_t id;  /* the kernel's, for the answer */
+    pid_t thread; /* the caller, as the host numbers it */
+    enum request_kind kind;
+    struct operand operands[2];
+
+    struct open_how how; /* REQUEST_OPEN */
+    bool has_resolve;    /* it was openat2: `how.resolve` counts */
+    unsigned flags;      /* AT_*, RENAME_*, XATTR_* */
+    bool no_follow;      /* a link at the end is meant itself */
+    mode_t mode;
+    mode_t umask;
+    dev_t device;
+    uid_t user;
+    gid_t group;
+    off_t size;
+    bool now; /* REQUEST_TIMES without times */
+    struct timespec times[2];
+    char text[PATH_MAX]; /* a link's target, or the name of an attribute */
+    void *value;         /* of an attribute, or what is sent: from malloc */
+    size_t value_size;
+
+    int socket; /* the caller's own, duplicated; -1: none */
+    struct sockaddr_storage address;
+    socklen_t address_length;
+};
+
+/* The kernel's own ERESTARTSYS: the call is made again after a signal, or fails
+ * with EINTR, as the caller has arranged. */
+enum { ANSWER_RESTART = 512 };
+
+/* What the caller gets. */
+struct answer {
+    int error; /* an errno, 0 if it succeeded */
+    int64_t value;
+    int fd; /* a descriptor to be installed, whose number is the value; -1: none */
+    bool close_on_exec;
+};
+
+static inline struct answer answer_error(int error)
+{
+    return (struct answer){.error = error, .fd = -1};
+}
+
+static inline struct answer answer_value(int64_t value)
+{
+    return (struct answer){.value = value, .fd = -1};
+}
+
+/* Of a call that returned -1 and set errno, or did not. */
+struct answer answer_of(int64_t result);
+
+/* Closes and frees whatever it holds. */
+void request_clear(struct request *request);
+
+#endif

@@ -1,0 +1,32 @@
+/* From a path to a directory and a last component, or to an object: as the kernel
+ * would for the caller, on the doorman's own copy. Private to this room. */
+#ifndef CLOCHE_DOORMAN_RESOLVE_H
+#define CLOCHE_DOORMAN_RESOLVE_H
+
+#include "doorman/house.h"
+#include "doorman/request.h"
+
+#include <limits.h>
+
+/* Where a path leads. Every descriptor is O_PATH and the caller's to close. */
+struct place {
+    int object;              /* what is there; -1: nothing, or it was not asked for */
+    int directory;           /* the directory that holds, or would hold, it; -1: see `object` */
+    char last[NAME_MAX + 2]; /* the last component, with a slash behind it if one was written; "" if there is none */
+    size_t last_length;      /* without the slash */
+};
+
+enum resolve_for {
+    RESOLVE_ENTRY,  /* the directory and the last component, whatever is there */
+    RESOLVE_OBJECT, /* what is there, links followed */
+    RESOLVE_LINK,   /* what is there, a link at the end itself */
+    RESOLVE_CREATE  /* what is there, links followed, or where it would be */
+};
+
+/* An errno, or 0. `resolve` are flags of openat2. */
+int resolve(const struct house *house, const struct request *request, const struct operand *operand,
+            enum resolve_for purpose, uint64_t resolve_flags, struct place *place);
+
+void place_close(struct place *place);
+
+#endif

@@ -1,0 +1,29 @@
+/* One performer thread. Private to this room. */
+#ifndef CLOCHE_DOORMAN_WORKER_H
+#define CLOCHE_DOORMAN_WORKER_H
+
+#include "doorman/house.h"
+#include "doorman/request.h"
+
+struct worker {
+    struct house *house;
+    int lock; /* its own descriptor of the lock */
+    const struct request *request;
+};
+
+/* Its working directory is /proc/self/fd: a descriptor's number is the name of
+ * what it stands for, also where the kernel takes nothing but a path. */
+struct number {
+    char text[16];
+};
+
+struct number worker_number(int fd);
+
+/* Between these two the calling thread may wait for long: another takes its
+ * place. False if too many do already. */
+bool worker_may_wait(struct worker *worker);
+/* True if the wait was broken off, because the caller is gone or has a signal to
+ * attend to. */
+bool worker_has_waited(struct worker *worker);
+
+#endif

@@ -1,0 +1,97 @@
+/* An attendant is forked from the supervisor, so it has the policy and the plan
+ * in its memory; it keeps one socket and nothing else that was open. It is in a
+ * process group of its own: what the terminal sends is not for it. */
+#include "jail/attendant.h"
+
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SENT_MAX = 4 };
+
+static void attend(const struct attending *attending, pid_t supervisor, pid_t init)
+{
+    enum { KEPT = 3 };
+    sigset_t all;
+
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (getppid() != supervisor)
+        _exit(0);
+    setpgid(0, 0);
+    prctl(PR_SET_NAME, attending->attendant->name, 0, 0, 0);
+    if (attending->socket != KEPT && dup3(attending->socket, KEPT, O_CLOEXEC) < 0)
+        _exit(1);
+    close_range(0, KEPT - 1, 0);
+    close_range(KEPT + 1, ~0U, 0);
+    attending->attendant->main(attending->attendant->argument, KEPT, init);
+    _exit(1);
+}
+
+bool attending_start(struct attending *attending, pid_t init, struct error *err)
+{
+    pid_t supervisor = getpid();
+
+    if (!attending->attendant) {
+        fd_close(&attending->socket);
+        return true;
+    }
+    attending->pid = fork();
+    if (attending->pid < 0)
+        return error_set_errno(err, errno, "cannot make a process for %s", attending->attendant->name);
+    if (attending->pid == 0)
+        attend(attending, supervisor, init);
+    fd_close(&attending->socket);
+    attending->pidfd = (int)syscall(SYS_pidfd_open, attending->pid, 0);
+    if (attending->pidfd < 0)
+        return error_set_errno(err, errno, "cannot watch %s", attending->attendant->name);
+    return true;
+}
+
+void attending_end(struct attending *attending)
+{
+    fd_close(&attending->socket);
+    fd_close(&attending->pidfd);
+    if (attending->pid <= 0)
+        return;
+    kill(attending->pid, SIGKILL);
+    while (waitpid(attending->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    attending->pid = -1;
+}
+
+bool attending_send(int socket, const int *descriptors, size_t count, struct error *err)
+{
+    union {
+        char bytes[CMSG_SPACE(SENT_MAX * sizeof(int))];
+        struct cmsghdr alignment;
+    } control = {0};
+    char byte = 0;
+    struct iovec part = {&byte, 1};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes};
+    int sent[SENT_MAX];
+    size_t sent_count = 0;
+
+    for (size_t i = 0; i < count && sent_count < SENT_MAX; i++) {
+        if (descriptors[i] >= 0)
+            sent[sent_count++] = descriptors[i];
+    }
+    message.msg_controllen = CMSG_SPACE(sent_count * sizeof(int));
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sent_count * sizeof(int));
+    memcpy(CMSG_DATA(head), sent, sent_count * sizeof(int));
+    if (sendmsg(socket, &message, MSG_NOSIGNAL) < 0)
+        return error_set_errno(err, errno, "cannot hand descriptors to a process of the run");
+    return true;
+}
