@@ -26,7 +26,7 @@ enum { OWN = (int)AUDIT_ARCH_X86_64, FOREIGN = (int)AUDIT_ARCH_I386 };
 enum { OWN = (int)AUDIT_ARCH_AARCH64, FOREIGN = (int)AUDIT_ARCH_ARM };
 #endif
 
-enum { ALLOWED = 0 };
+enum { ALLOWED = 0, ASKED = -2 };
 
 static uint32_t word_at(const struct seccomp_data *data, uint32_t offset)
 {
@@ -37,7 +37,7 @@ static uint32_t word_at(const struct seccomp_data *data, uint32_t offset)
     return word;
 }
 
-/* The errno a call gets, or ALLOWED. */
+/* The errno a call gets, or ALLOWED, or ASKED if the doorman is. */
 static int judge(size_t variant, const struct seccomp_data *data)
 {
     const struct compiled_filter *filter = &compiled_filters[variant];
@@ -71,6 +71,8 @@ static int judge(size_t variant, const struct seccomp_data *data)
         case BPF_RET | BPF_K:
             if (line.k == SECCOMP_RET_ALLOW)
                 return ALLOWED;
+            if (line.k == SECCOMP_RET_USER_NOTIF)
+                return ASKED;
             assert_int_equal(line.k & SECCOMP_RET_ACTION_FULL, SECCOMP_RET_ERRNO);
             return (int)(line.k & SECCOMP_RET_DATA);
         default:
@@ -131,8 +133,12 @@ static void test_ordinary_calls_are_allowed(void **state)
 
     (void)state;
     for (size_t variant = 0; variant < FILTER_COUNT; variant++) {
-        for (size_t i = 0; i < sizeof ordinary / sizeof *ordinary; i++)
-            assert_int_equal(call(variant, ordinary[i], 1, 2, 3), ALLOWED);
+        for (size_t i = 0; i < sizeof ordinary / sizeof *ordinary; i++) {
+            if (!(variant & (FILTER_FILES_ASKED | FILTER_SOCKETS_ASKED)))
+                assert_int_equal(call(variant, ordinary[i], 1, 2, 3), ALLOWED);
+            else
+                assert_true(call(variant, ordinary[i], 1, 2, 3) <= ALLOWED);
+        }
     }
 }
 
@@ -250,21 +256,27 @@ static void test_no_set_id_bits_for_files_that_are_left_behind(void **state)
     (void)state;
     for (size_t variant = 0; variant < FILTER_COUNT; variant++) {
         bool root = variant & FILTER_ROOT;
-        int for_root = root ? EPERM : ALLOWED;
+        bool asked = variant & FILTER_FILES_ASKED;
+        int otherwise = asked ? ASKED : ALLOWED;
+        int for_root = root ? EPERM : otherwise;
+        /* Without a doorman these stay in the kernel's cache. */
+        int when_opened = root || asked ? EPERM : ALLOWED;
 
-        assert_mode_judged(variant, 0755, ALLOWED);
-        assert_mode_judged(variant, S_ISVTX | 0777, ALLOWED);
+        assert_mode_judged(variant, 0755, otherwise);
+        assert_mode_judged(variant, S_ISVTX | 0777, otherwise);
         assert_mode_judged(variant, S_ISUID | 0755, EPERM);
         assert_mode_judged(variant, rubbish | S_ISUID, EPERM);
         assert_mode_judged(variant, S_ISGID | 0755, for_root);
-        assert_open_judged(variant, O_CREAT | O_WRONLY, 0755, ALLOWED);
+        assert_open_judged(variant, O_CREAT | O_WRONLY, 0755, otherwise);
         assert_open_judged(variant, O_RDONLY | O_DIRECTORY, S_ISUID | S_ISGID, ALLOWED);
-        assert_open_judged(variant, O_CREAT | O_WRONLY, S_ISUID | 0755, for_root);
+        assert_open_judged(variant, O_CREAT | O_WRONLY, S_ISUID | 0755, when_opened);
         assert_open_judged(variant, rubbish | O_CREAT, S_ISGID, for_root);
-        assert_open_judged(variant, O_TMPFILE | O_RDWR, S_ISUID, for_root);
-        assert_int_equal(call(variant, SYS_openat2, 0, 0, 0), root && !(variant & FILTER_NESTED) ? ENOSYS : ALLOWED);
+        assert_open_judged(variant, O_TMPFILE | O_RDWR, S_ISUID, when_opened);
+        assert_int_equal(call(variant, SYS_openat2, 0, 0, 0), asked                                ? ASKED
+                                                              : root && !(variant & FILTER_NESTED) ? ENOSYS
+                                                                                                   : ALLOWED);
 #if defined __x86_64__
-        assert_int_equal(call(variant, SYS_creat, 0, S_ISUID, 0), for_root);
+        assert_int_equal(call(variant, SYS_creat, 0, S_ISUID, 0), when_opened);
 #endif
     }
 }
@@ -284,6 +296,53 @@ static void test_priorities_of_one_process_at_a_time(void **state)
     }
 }
 
+/* What changes a file by its name, and only that. */
+static void test_doorman_is_asked_about_names_and_not_about_reading(void **state)
+{
+    static const long names[] = {SYS_mkdirat,   SYS_linkat,      SYS_symlinkat, SYS_unlinkat,  SYS_renameat2,
+                                 SYS_truncate,  SYS_fchownat,    SYS_setxattr,  SYS_fsetxattr, SYS_removexattr,
+                                 SYS_utimensat, SYS_openat2,     SYS_fchown,    SYS_umask,     SYS_renameat,
+                                 SYS_lsetxattr, SYS_fremovexattr};
+    static const int written[] = {O_WRONLY, O_RDWR, O_ACCMODE, O_TRUNC, O_CREAT, O_WRONLY | O_APPEND};
+    static const int read[] = {0, O_DIRECTORY, O_NOFOLLOW | O_CLOEXEC, O_PATH, O_PATH | O_RDWR | O_CREAT, O_NONBLOCK};
+
+    (void)state;
+    for (size_t variant = 0; variant < FILTER_COUNT; variant++) {
+        if (!(variant & FILTER_FILES_ASKED))
+            continue;
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            assert_int_equal(call(variant, names[i], 0, 0, 0), ASKED);
+        for (size_t i = 0; i < sizeof written / sizeof *written; i++)
+            assert_int_equal(call_with_four(variant, SYS_openat, 0, 0, rubbish | (unsigned)written[i], 0644), ASKED);
+        for (size_t i = 0; i < sizeof read / sizeof *read; i++)
+            assert_int_equal(call_with_four(variant, SYS_openat, 0, 0, rubbish | (unsigned)read[i], 0), ALLOWED);
+        /* Attributes can be set through a descriptor to read. */
+        assert_int_equal(call(variant, SYS_ioctl, 0, 0x40086602, 0), EPERM);
+        assert_int_equal(call(variant, 463, 0, 0, 0), ENOSYS);
+        assert_int_equal(call(variant, 469, 0, 0, 0), ENOSYS);
+    }
+}
+
+static void test_doorman_is_asked_about_sockets(void **state)
+{
+    (void)state;
+    for (size_t variant = 0; variant < FILTER_COUNT; variant++) {
+        bool asked = variant & FILTER_SOCKETS_ASKED;
+        int sends = asked && variant & FILTER_UNIX_DATAGRAM ? ASKED : ALLOWED;
+        struct seccomp_data send = {.nr = SYS_sendto, .arch = (uint32_t)OWN};
+
+        assert_int_equal(call(variant, SYS_connect, 0, 0, 0), asked ? ASKED : ALLOWED);
+        assert_int_equal(call(variant, SYS_bind, 0, 0, 0), asked ? ASKED : ALLOWED);
+        assert_int_equal(call(variant, SYS_sendmsg, 0, 0, 0), sends);
+        assert_int_equal(call(variant, SYS_sendmmsg, 0, 0, 0), sends);
+        assert_int_equal(judge(variant, &send), ALLOWED);
+        send.args[4] = 1;
+        assert_int_equal(judge(variant, &send), sends);
+        send.args[4] = 1ULL << 32;
+        assert_int_equal(judge(variant, &send), sends);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +356,8 @@ int main(void)
         cmocka_unit_test(test_families_of_sockets),
         cmocka_unit_test(test_no_set_id_bits_for_files_that_are_left_behind),
         cmocka_unit_test(test_priorities_of_one_process_at_a_time),
+        cmocka_unit_test(test_doorman_is_asked_about_names_and_not_about_reading),
+        cmocka_unit_test(test_doorman_is_asked_about_sockets),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
