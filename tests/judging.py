@@ -72,6 +72,17 @@ def processes(mark, whole=False):
     return found
 
 
+def job(mark):
+    """Those of the processes that are the run itself: cloche, pid 1, the command. The doorman only attends to it."""
+    def name(pid):
+        try:
+            return pathlib.Path(f"/proc/{pid}/comm").read_text()
+        except OSError:
+            return ""
+
+    return [pid for pid in processes(mark, whole=True) if name(pid) != "the doorman\n"]
+
+
 def wait_until(condition, seconds=PATIENCE):
     end = time.monotonic() + seconds
     while not condition():

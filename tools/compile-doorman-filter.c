@@ -51,6 +51,7 @@ static const char *const needed[] = {
     "process_vm_readv",
     "pidfd_open",
     "pidfd_getfd",
+    "prlimit64",
     "flock",
     "fchdir",
     "fcntl",

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stdint.h>
@@ -19,6 +20,14 @@ enum {
     FILE_CAPABILITIES =
         1 << CAP_CHOWN | 1 << CAP_DAC_OVERRIDE | 1 << CAP_FOWNER | 1 << CAP_FSETID | 1 << CAP_SETUID | 1 << CAP_SETGID
 };
+
+/* All that ABI 2 knows of changing files: what the ruleset handles for a command
+ * whose reads are not listed. */
+#define CHANGE_RIGHTS                                                                                 \
+    (LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE | \
+     LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |       \
+     LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |    \
+     LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER)
 
 static bool keep_capabilities(uint32_t kept)
 {
@@ -33,11 +42,30 @@ static uint32_t of_command(const struct house *house)
     return house->plan->keep_file_capabilities ? FILE_CAPABILITIES : 0;
 }
 
+/* Where only a pattern grants, the command has no right to write at all; the
+ * doorman has, and its judgement is what holds. The ruleset is a copy by now as far
+ * as the command is concerned. */
+static void allow_patterns(const struct house *house)
+{
+    const struct plan *plan = house->plan;
+
+    for (size_t i = 0; house->ruleset >= 0 && i < house->root_count; i++) {
+        for (size_t j = 0; j < plan->doorman_root_count; j++) {
+            struct landlock_path_beneath_attr rule = {.allowed_access = CHANGE_RIGHTS,
+                                                      .parent_fd = house->roots[i].mount};
+            if (plan->doorman_roots[j].by_pattern && slice_equal(plan->doorman_roots[j].path, house->roots[i].path) &&
+                syscall(SYS_landlock_add_rule, house->ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
+                continue; /* then it stays refused */
+        }
+    }
+}
+
 bool confine_process(const struct house *house)
 {
     const struct sock_fprog filter = {.len = (unsigned short)own_filter_length,
                                       .filter = (struct sock_filter *)(uintptr_t)own_filter};
 
+    allow_patterns(house);
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && keep_capabilities(of_command(house) | 1U << CAP_SYS_PTRACE) &&
            syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) == 0;
 }

@@ -52,18 +52,15 @@ int copy_base(const struct house *house, pid_t thread, int descriptor, int *base
 {
     char name[64];
 
-    if (descriptor == AT_FDCWD)
-        snprintf(name, sizeof name, "%d/cwd", thread);
-    else
-        snprintf(name, sizeof name, "%d/fd/%d", thread, descriptor);
+    if (descriptor != AT_FDCWD)
+        return copy_descriptor(house, thread, descriptor, base);
+    snprintf(name, sizeof name, "%d/cwd", thread);
     *base = openat(house->proc, name, O_PATH | O_CLOEXEC);
     if (*base >= 0)
         return 0;
     if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
         return ENOMEM;
-    if (errno == EACCES || errno == EPERM)
-        return EACCES;
-    return descriptor == AT_FDCWD ? ENOENT : EBADF;
+    return errno == EACCES || errno == EPERM ? EACCES : ENOENT;
 }
 
 static bool read_status(const struct house *house, pid_t thread, char *text, size_t size)
@@ -117,8 +114,10 @@ static pid_t process_of(const struct house *house, pid_t thread)
 
 int copy_descriptor(const struct house *house, pid_t thread, int descriptor, int *copy)
 {
+    if (descriptor < 0)
+        return EBADF;
+    /* Not through /proc/PID/fd: a process that is not dumpable keeps that shut. */
     FD_CLEANUP int pidfd = (int)syscall(SYS_pidfd_open, thread, PIDFD_THREAD_FLAG);
-
     if (pidfd < 0 && errno == EINVAL)
         pidfd = (int)syscall(SYS_pidfd_open, process_of(house, thread), 0);
     if (pidfd < 0)

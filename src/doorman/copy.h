@@ -14,7 +14,7 @@ int copy_bytes(pid_t thread, uint64_t address, void *bytes, size_t size);
 /* Text with its NUL; ENAMETOOLONG if that is not among the first `size` bytes. */
 int copy_text(pid_t thread, uint64_t address, char *text, size_t size, size_t *length);
 
-/* The directory that the caller's `descriptor` (or AT_FDCWD) is, as O_PATH. */
+/* What the caller's `descriptor` (or AT_FDCWD) is. */
 int copy_base(const struct house *house, pid_t thread, int descriptor, int *base);
 
 /* What the caller's new files are not to allow. */

@@ -147,6 +147,8 @@ static int ask_session(const struct house *house, struct errand *errand)
     const char *behind_name = strrchr(text, ')');
     if (!behind_name || sscanf(behind_name, ") %*c %*d %*d %d %d", &errand->session, &device) != 2)
         return EACCES;
+    if (device == 0)
+        return ENXIO;
     int major = device >> 8 & 0xfff;
     int minor = (device & 0xff) | (device >> 12 & 0xfff00);
     errand->terminal = major >= pseudo_terminals && major < pseudo_terminals + 8 ? minor : -1;

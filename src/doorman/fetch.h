@@ -15,7 +15,7 @@ int fetch_entry(const struct house *house, int directory, const char *entry, int
 int fetch_self(const struct house *house, pid_t caller, bool thread, char *text, size_t size);
 
 /* The session of the caller, and the minor number of its controlling terminal if
- * that is a pseudo-terminal; else -1. An errno, or 0. */
+ * that is a pseudo-terminal; else -1. An errno, or 0; ENXIO if it has no terminal. */
 int fetch_session(const struct house *house, pid_t caller, pid_t *session, int *terminal);
 
 /* The thread that fetches; it is started with the capability. */

@@ -7,10 +7,10 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-static struct answer perform_shared(struct worker *worker, struct request *request,
+static struct answer perform_locked(struct worker *worker, struct request *request, bool alone,
                                     struct answer (*family)(struct worker *worker, struct request *request))
 {
-    if (!lock_take(worker->lock, false))
+    if (!lock_take(worker->lock, alone))
         return answer_error(EAGAIN);
     struct answer answer = family(worker, request);
     lock_leave(worker->lock);
@@ -23,15 +23,15 @@ struct answer perform(struct worker *worker, struct request *request)
     umask(request->umask);
     switch (request->kind) {
     case REQUEST_OPEN:
-        return perform_shared(worker, request, perform_open);
+        return perform_locked(worker, request, false, perform_open);
     case REQUEST_MKDIR:
     case REQUEST_MKNOD:
     case REQUEST_SYMLINK:
-        return perform_shared(worker, request, perform_make);
+        return perform_locked(worker, request, false, perform_make);
     case REQUEST_UNLINK:
-        return perform_shared(worker, request, perform_unlink);
+        return perform_locked(worker, request, false, perform_unlink);
     case REQUEST_LINK:
-        return perform_shared(worker, request, perform_link);
+        return perform_locked(worker, request, false, perform_link);
     case REQUEST_RENAME:
         return perform_rename(worker, request);
     case REQUEST_TRUNCATE:
@@ -40,9 +40,9 @@ struct answer perform(struct worker *worker, struct request *request)
     case REQUEST_TIMES:
     case REQUEST_SET_ATTRIBUTE:
     case REQUEST_REMOVE_ATTRIBUTE:
-        return perform_shared(worker, request, perform_change);
+        return perform_locked(worker, request, false, perform_change);
     case REQUEST_BIND:
-        return perform_shared(worker, request, perform_bind);
+        return perform_locked(worker, request, true, perform_bind);
     case REQUEST_CONNECT:
         return perform_connect(worker, request);
     case REQUEST_SEND:

@@ -77,6 +77,9 @@ struct answer perform_change(struct worker *worker, struct request *request)
 
     if (!attribute && request->flags & ~known)
         return answer_error(EINVAL);
+    if (request->kind == REQUEST_TIMES && !request->now && request->times[0].tv_nsec == UTIME_OMIT &&
+        request->times[1].tv_nsec == UTIME_OMIT)
+        return answer_value(0);
     bool link_itself = request->no_follow || (!attribute && request->flags & AT_SYMLINK_NOFOLLOW);
     int error =
         resolve(worker->house, request, &request->operands[0], link_itself ? RESOLVE_LINK : RESOLVE_OBJECT, 0, &place);

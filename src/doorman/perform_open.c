@@ -34,7 +34,7 @@ static struct answer handed_over(int fd, uint64_t flags)
 }
 
 /* The other end of a FIFO may be long in coming. */
-static struct answer open_waiting(struct worker *worker, int object, int flags)
+static struct answer open_waiting(struct worker *worker, int object, int flags, uint64_t how)
 {
     if (!worker_may_wait(worker))
         return answer_error(EAGAIN);
@@ -44,17 +44,17 @@ static struct answer open_waiting(struct worker *worker, int object, int flags)
     if (fd < 0 && broken_off && error == EINTR)
         return answer_error(ANSWER_RESTART);
     errno = error;
-    return handed_over(fd, (uint64_t)flags);
+    return handed_over(fd, how);
 }
 
 /* A terminal's line may be silent, and whoever opens it may wait: not the doorman. */
-static struct answer open_device(int object, int flags)
+static struct answer open_device(int object, int flags, uint64_t how)
 {
     int fd = openat(AT_FDCWD, worker_number(object).text, flags | O_NONBLOCK);
 
     if (fd >= 0 && !(flags & O_NONBLOCK))
         fcntl(fd, F_SETFL, flags & (O_APPEND | O_DIRECT | O_NOATIME));
-    return handed_over(fd, (uint64_t)flags);
+    return handed_over(fd, how);
 }
 
 /* Through its own descriptor: what was judged is what is opened. */
@@ -67,21 +67,21 @@ static struct answer open_again(struct worker *worker, int object, uint64_t how)
         return answer_error(errno);
     switch (status.st_mode & S_IFMT) {
     case S_IFLNK:
-        return answer_error(ELOOP);
+        return answer_error(how & O_DIRECTORY ? ENOTDIR : ELOOP);
     case S_IFSOCK:
-        return answer_error(ENXIO);
+        return answer_error(how & O_DIRECTORY ? ENOTDIR : ENXIO);
     case S_IFDIR:
         if (how & O_CREAT || (changes(how) && !(how & tmpfile_bit)))
             return answer_error(EISDIR);
         break;
     case S_IFIFO:
         if (!(how & O_NONBLOCK) && (how & O_ACCMODE) != O_RDWR)
-            return open_waiting(worker, object, flags);
+            return open_waiting(worker, object, flags, how);
         break;
     case S_IFCHR:
         if (status.st_rdev == makedev(TERMINAL_MAJOR, TERMINAL_MINOR_OF_CALLER))
-            return handed_over(terminal_of_caller(worker->house, worker->request->thread, flags), (uint64_t)flags);
-        return open_device(object, flags);
+            return handed_over(terminal_of_caller(worker->house, worker->request->thread, flags), how);
+        return open_device(object, flags, how);
     default:
         if (how & O_DIRECTORY)
             return answer_error(ENOTDIR);
@@ -96,6 +96,10 @@ static struct answer open_existing(struct worker *worker, const struct place *pl
     if (!changes(how))
         return open_again(worker, place->object, how);
     int error = judge_object(worker->house, place->object, &entry);
+    /* Devices are where the sandbox has put them: on every other mount the kernel
+     * opens none. */
+    if (entry.type == S_IFCHR || entry.type == S_IFBLK)
+        return open_again(worker, place->object, how);
     if (error)
         return answer_error(error);
     struct answer answer = open_again(worker, place->object, how);
@@ -110,10 +114,8 @@ static struct answer open_existing(struct worker *worker, const struct place *pl
 static struct answer open_new(struct worker *worker, const struct place *place, const struct open_how *how, bool *again)
 {
     struct entry_name entry;
-    int flags = (int)how->flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;
+    int flags = (int)how->flags | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY;
 
-    if (place->last[place->last_length] == '/')
-        return answer_error(EISDIR);
     int error = judge_entry_name(worker->house, place, &entry);
     if (!error)
         error = judge_write(worker->house, &entry.name);
@@ -146,6 +148,11 @@ static struct answer attempt(struct worker *worker, const struct request *reques
     int error = resolve(worker->house, request, &request->operands[0], purpose, resolve_flags, &place);
     if (error)
         return answer_error(error);
+    const struct operand *operand = &request->operands[0];
+    if (how->flags & O_CREAT && operand->length && operand->path[operand->length - 1] == '/') {
+        place_close(&place);
+        return answer_error(EISDIR);
+    }
     if (purpose == RESOLVE_ENTRY && !(how->flags & O_EXCL) && place.last_length) {
         /* A link at the end is an error, anything else is opened. */
         place.object = openat(place.directory, place.last, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -181,6 +188,8 @@ struct answer perform_open(struct worker *worker, struct request *request)
     struct answer answer = answer_error(EAGAIN);
     bool again = true;
 
+    if (request->how.flags & O_CREAT && request->how.flags & O_DIRECTORY)
+        return answer_error(EINVAL);
     if (request->has_resolve) {
         int error = check_how(&request->how);
         if (error)

@@ -30,16 +30,36 @@ static bool is_abstract(const struct sockaddr_storage *address, socklen_t length
            name->sun_path[0] == '\0';
 }
 
-static int bind_there(int socket, const struct place *place)
+static bool is_socket(int fd, int *error)
+{
+    int type;
+    socklen_t size = sizeof type;
+
+    *error = getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0 ? errno : 0;
+    return *error == 0;
+}
+
+/* With the bytes the caller gave, which become the socket's address: nobody can
+ * have changed what they lead to, for the lock is ours alone. Only what leads
+ * through /proc would lead the doorman elsewhere: then by its last component. */
+static int bind_there(const struct request *request, const struct place *place)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-    if (place->last_length >= sizeof address.sun_path) {
+    if (!place->by_hand) {
+        if (request->operands[0].base >= 0 && fchdir(request->operands[0].base) < 0)
+            return -1;
+        return bind(request->socket, (const struct sockaddr *)&request->address, request->address_length);
+    }
+    size_t length = strlen(place->last);
+    if (length >= sizeof address.sun_path) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    memcpy(address.sun_path, place->last, strlen(place->last) + 1);
-    return bind(socket, (struct sockaddr *)&address, sizeof address);
+    memcpy(address.sun_path, place->last, length + 1);
+    if (fchdir(place->directory) < 0)
+        return -1;
+    return bind(request->socket, (struct sockaddr *)&address, sizeof address);
 }
 
 static void remember_socket(struct house *house, const struct place *place)
@@ -69,12 +89,8 @@ static struct answer bind_path(struct worker *worker, const struct request *requ
     if (!error)
         error = judge_write(house, &entry.name);
     struct answer answer = answer_error(error);
-    /* The kernel takes nothing but a path, of 107 bytes at most: its last
-     * component, seen from its directory. */
-    if (!error && fchdir(place.directory) < 0) {
-        answer = answer_error(errno);
-    } else if (!error) {
-        answer = answer_of(bind_there(request->socket, &place));
+    if (!error) {
+        answer = answer_of(bind_there(request, &place));
         if (!answer.error)
             remember_socket(house, &place);
     }
@@ -89,6 +105,10 @@ struct answer perform_bind(struct worker *worker, struct request *request)
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
 
+    int error;
+
+    if (!is_socket(request->socket, &error))
+        return answer_error(error);
     if (is_path(request))
         return bind_path(worker, request);
     struct answer answer =
@@ -166,6 +186,10 @@ static bool may_connect_abstract(struct house *house, const struct request *requ
 
 struct answer perform_connect(struct worker *worker, struct request *request)
 {
+    int error;
+
+    if (!is_socket(request->socket, &error))
+        return answer_error(error);
     if (is_path(request))
         return connect_path(worker, request);
     if (is_abstract(&request->address, request->address_length) && !may_connect_abstract(worker->house, request))

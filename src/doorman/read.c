@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -60,9 +61,9 @@ static int read_descriptor(const struct reader *reader, size_t at)
     struct operand *operand = &reader->request->operands[0];
 
     operand->is_base = true;
-    if ((int)argument(reader, at) < 0)
-        return EBADF;
-    return copy_base(reader->house, reader->request->thread, (int)argument(reader, at), &operand->base);
+    int error = copy_descriptor(reader->house, reader->request->thread, (int)argument(reader, at), &operand->base);
+    /* A mere path is no open file. */
+    return !error && fcntl(operand->base, F_GETFL) & O_PATH ? EBADF : error;
 }
 
 static void allow_empty(struct request *request, size_t which, unsigned flags)
@@ -231,6 +232,15 @@ static int first(int error, int next)
     return error ? error : next;
 }
 
+/* The caller's own limit, not the doorman's. */
+static bool is_too_large(const struct request *request)
+{
+    struct rlimit limit;
+
+    return request->size > 0 && prlimit(request->thread, RLIMIT_FSIZE, NULL, &limit) == 0 &&
+           limit.rlim_cur != RLIM_INFINITY && (uint64_t)request->size > limit.rlim_cur;
+}
+
 /* Calls that begin with a path, or a directory and a path, and those with a
  * descriptor, come in families; `legacy` ones exist on some machines only. */
 static int read_legacy(const struct reader *reader)
@@ -343,7 +353,7 @@ static int read_names(const struct reader *reader)
     case SYS_truncate:
         request->kind = REQUEST_TRUNCATE;
         request->size = (off_t)argument(reader, 1);
-        return read_path_here(reader, 0, 0);
+        return first(read_path_here(reader, 0, 0), is_too_large(request) ? EFBIG : 0);
     default:
         return read_legacy(reader);
     }

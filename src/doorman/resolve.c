@@ -280,6 +280,7 @@ static int walk_by_hand(const struct house *house, const struct request *request
     bool arrived = false;
     int error = 0;
 
+    place->by_hand = true;
     walk.current = operand->base >= 0 ? openat(operand->base, ".", O_PATH | O_DIRECTORY | O_CLOEXEC)
                                       : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (walk.current < 0)

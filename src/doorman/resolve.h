@@ -14,6 +14,7 @@ struct place {
     int directory;           /* the directory that holds, or would hold, it; -1: see `object` */
     char last[NAME_MAX + 2]; /* the last component, with a slash behind it if one was written; "" if there is none */
     size_t last_length;      /* without the slash */
+    bool by_hand;            /* the kernel could not be let to walk there */
 };
 
 enum resolve_for {

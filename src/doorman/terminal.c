@@ -22,7 +22,7 @@ static int open_inside(int number, int flags)
         return -1;
     }
     snprintf(path, sizeof path, "/dev/pts/%d", number);
-    return open(path, flags | O_NONBLOCK | O_NOFOLLOW);
+    return open(path, flags | O_NONBLOCK);
 }
 
 int terminal_of_caller(const struct house *house, pid_t caller, int flags)

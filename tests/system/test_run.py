@@ -14,7 +14,7 @@ import uuid
 
 import pytest
 
-from judging import as_person, processes, start, wait_until
+from judging import as_person, job, processes, start, wait_until
 
 PATIENCE = 20
 
@@ -177,8 +177,8 @@ def test_alarm_the_caller_has_set_ends_the_command(person):
 
 def test_stop_and_continue_without_a_terminal(person, mark):
     process = start(person, "run", "sleep", mark, preexec_fn=os.setpgrp)
-    assert wait_until(lambda: len(processes(mark, whole=True)) == 3)
-    command = max(processes(mark, whole=True))
+    assert wait_until(lambda: len(job(mark)) == 3)
+    command = max(job(mark))
     state = lambda pid: pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     for _ in range(3):
         process.send_signal(signal.SIGTSTP)
@@ -253,8 +253,8 @@ def test_killing_cloche_ends_everything_within_a_second(person, mark):
 
 def test_killing_pid_1_from_outside_ends_the_run_and_is_said(person, mark):
     process = start(person, "run", "sleep", mark)
-    assert wait_until(lambda: len(processes(mark, whole=True)) == 3)  # cloche, pid 1 and the command
-    pid_1 = next(pid for pid in processes(mark, whole=True) if pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1]
+    assert wait_until(lambda: len(job(mark)) == 3)  # cloche, pid 1 and the command
+    pid_1 = next(pid for pid in job(mark) if pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1]
                  .split()[1] == str(process.pid))
     os.kill(pid_1, signal.SIGKILL)
     _, errors = process.communicate(timeout=PATIENCE)

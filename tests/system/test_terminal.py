@@ -34,10 +34,8 @@ def processes(mark):
     """Host pids of processes that have `mark` among their arguments, with their state. The doorman is no part of the
     job, and neither stops nor goes on with it."""
     found = {}
-    for pid in judging.processes(mark, whole=True):
+    for pid in judging.job(mark):
         with contextlib.suppress(OSError):
-            if pathlib.Path(f"/proc/{pid}/comm").read_text() == "the doorman\n":
-                continue
             found[pid] = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     return found
 
