@@ -91,11 +91,14 @@ def test_a01_nothing_is_left_on_the_host_for_names_that_do_not_exist(jail):
     assert seen == [".git", "main.c"]
 
 
-def test_a01_a_deny_that_cannot_be_held_for_an_absent_name_is_refused(jail):
-    answer = jail.run("touch", "made", options=["--deny-write", "later"])
-    assert answer.returncode == 125 and "later" in answer.stderr and "late-names" in answer.stderr
-    assert not (jail.person.project / "made").exists()
-    assert jail.run("touch", "made").returncode == 0
+def test_a01_a_deny_of_an_absent_name_is_held_or_refused(jail):
+    answer = jail.run("touch", "later", options=["--deny-write", "later"])
+    if jail.has_namespaces:
+        assert answer.returncode not in (0, 125)
+    else:
+        assert answer.returncode == 125 and "later" in answer.stderr and "late-names" in answer.stderr
+    assert not (jail.person.project / "later").exists()
+    assert jail.run("touch", "later").returncode == 0
 
 
 # 2, 3, 4, 6, 7
