@@ -60,7 +60,7 @@ static void allow_patterns(const struct house *house)
     }
 }
 
-bool confine_process(const struct house *house)
+bool confine_doorman(const struct house *house)
 {
     const struct sock_fprog filter = {.len = (unsigned short)own_filter_length,
                                       .filter = (struct sock_filter *)(uintptr_t)own_filter};

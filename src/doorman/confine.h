@@ -6,7 +6,7 @@
 
 /* The whole process, in the sandbox's namespaces: of all capabilities over them,
  * those that the reader and the fetcher need, and what performers may keep. */
-bool confine_process(const struct house *house);
+bool confine_doorman(const struct house *house);
 
 /* The calling thread: no capability but those the command has, and, for files,
  * the run's Landlock rules. */

@@ -178,7 +178,7 @@ void doorman_main(void *argument, int socket, pid_t init)
     if (!enter(init) || !name_note_mounts(&house) || !pool_start(&house))
         _exit(1);
     own_view_make(&house);
-    if (!be_interruptible() || !confine_process(&house) || !fetch_start(&house))
+    if (!be_interruptible() || !confine_doorman(&house) || !fetch_start(&house))
         _exit(1);
     receive_calls(&house);
     _exit(1);

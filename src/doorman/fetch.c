@@ -49,7 +49,7 @@ static int read_small(int directory, const char *path, char *text, size_t size)
 }
 
 /* How many directories below /proc/PID; -1 if it is not in one. */
-static int depth_below_task(const struct house *house, int directory)
+static int depth_below_task(const struct house *house, int directory, int *process)
 {
     struct name name;
     int depth = -1;
@@ -62,6 +62,7 @@ static int depth_below_task(const struct house *house, int directory)
         depth += path.ptr[i] == '/';
     if (path.ptr[strlen("/proc/")] < '0' || path.ptr[strlen("/proc/")] > '9')
         return -1;
+    *process = (int)strtol(path.ptr + strlen("/proc/"), NULL, 10);
     return depth - 1;
 }
 
@@ -82,11 +83,49 @@ static bool is_of_the_run(int directory, int depth)
     return depth <= 4 && read_small(directory, path, text, sizeof text) == 0 && strstr(text, "\nSeccomp:\t2\n");
 }
 
-static int look(const struct house *house, const struct errand *errand, int *found)
+/* The last of these numbers, or the first: a task's in the sandbox, or on the host. */
+static int number_of(const char *numbers, bool first)
+{
+    int number = 0;
+
+    while (*numbers == '\t') {
+        char *end;
+        number = (int)strtol(numbers, &end, 10);
+        if (first)
+            return number;
+        numbers = end;
+    }
+    return number;
+}
+
+static int ask_self(const struct house *house, struct errand *errand)
+{
+    char path[64];
+    char text[4096];
+
+    snprintf(path, sizeof path, "%d/status", errand->caller);
+    int error = read_small(house->proc, path, text, sizeof text);
+    if (error)
+        return error;
+    const char *processes = strstr(text, "\nNStgid:");
+    const char *threads = strstr(text, "\nNSpid:");
+    if (!processes || !threads)
+        return EACCES;
+    bool host = house->policy->around.shares_proc;
+    errand->process = number_of(processes + strlen("\nNStgid:"), host);
+    errand->thread = number_of(threads + strlen("\nNSpid:"), host);
+    return 0;
+}
+
+static int look(const struct house *house, struct errand *errand, int *found)
 {
     struct stat status;
-    int depth = depth_below_task(house, errand->directory);
+    int process = 0;
+    int depth = depth_below_task(house, errand->directory, &process);
 
+    /* The host's /proc shows everybody: nobody but the caller is served there. */
+    if (depth >= 0 && house->policy->around.shares_proc && (ask_self(house, errand) != 0 || process != errand->process))
+        return EACCES;
     *found = openat(errand->directory, errand->entry, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (*found < 0)
         return errno;
@@ -100,36 +139,6 @@ static int look(const struct house *house, const struct errand *errand, int *fou
         return EACCES;
     *found = openat(errand->directory, errand->entry, O_PATH | O_CLOEXEC);
     return *found < 0 ? errno : 0;
-}
-
-/* The last of the numbers that follow `label` in a status file. */
-static bool innermost(const char *text, const char *label, int *number)
-{
-    const char *at = strstr(text, label);
-
-    if (!at)
-        return false;
-    at += strlen(label);
-    while (*at == '\t') {
-        char *end;
-        *number = (int)strtol(at, &end, 10);
-        at = end;
-    }
-    return true;
-}
-
-static int ask_self(const struct house *house, struct errand *errand)
-{
-    char path[64];
-    char text[4096];
-
-    snprintf(path, sizeof path, "%d/status", errand->caller);
-    int error = read_small(house->proc, path, text, sizeof text);
-    if (error)
-        return error;
-    if (!innermost(text, "\nNStgid:", &errand->process) || !innermost(text, "\nNSpid:", &errand->thread))
-        return EACCES;
-    return 0;
 }
 
 /* "pid (name) state parent group session terminal ..."; the name may hold anything. */
@@ -208,11 +217,11 @@ static void end_errand(struct errand *errand)
     pthread_mutex_unlock(&errand->turn);
 }
 
-int fetch_entry(const struct house *house, int directory, const char *entry, int *fd)
+int fetch_entry(const struct house *house, pid_t caller, int directory, const char *entry, int *fd)
 {
     struct errand *errand = house->errand;
 
-    begin_errand(errand, 0);
+    begin_errand(errand, caller);
     errand->want = WANT_ENTRY;
     errand->directory = directory;
     errand->entry = entry;

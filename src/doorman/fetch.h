@@ -7,9 +7,9 @@
 
 #include <sys/types.h>
 
-/* `entry` of `directory` (O_PATH, in the sandbox's /proc), links that lead out of
+/* For `caller`, `entry` of `directory` (O_PATH, in the sandbox's /proc), links that lead out of
  * /proc followed, as O_PATH. An errno, or 0. */
-int fetch_entry(const struct house *house, int directory, const char *entry, int *fd);
+int fetch_entry(const struct house *house, pid_t caller, int directory, const char *entry, int *fd);
 
 /* What "self" (or, with `thread`, "thread-self") means to the caller. */
 int fetch_self(const struct house *house, pid_t caller, bool thread, char *text, size_t size);

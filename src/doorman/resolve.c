@@ -39,6 +39,13 @@ static int open_path(int directory, const char *path, uint64_t flags, uint64_t r
     return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
 }
 
+static bool is_proc(int fd)
+{
+    struct statfs status;
+
+    return fstatfs(fd, &status) == 0 && status.f_type == PROC_SUPER_MAGIC;
+}
+
 /* The doorman's working directory is its own business: paths begin at the root
  * or at the operand's base. */
 static int start_of(const struct operand *operand)
@@ -89,13 +96,6 @@ struct walk {
     char rest[2 * PATH_MAX]; /* what is still to be walked */
     size_t links;
 };
-
-static bool is_proc(int fd)
-{
-    struct statfs status;
-
-    return fstatfs(fd, &status) == 0 && status.f_type == PROC_SUPER_MAGIC;
-}
 
 /* "text" before what is left to walk. */
 static int expand(struct walk *walk, const char *text, size_t length)
@@ -154,7 +154,7 @@ static int look_up_in_proc(struct walk *walk, const char *component, int *found,
             return expand(walk, text, strlen(text));
         }
     }
-    return fetch_entry(walk->house, walk->current, component, found);
+    return fetch_entry(walk->house, walk->caller, walk->current, component, found);
 }
 
 static int look_up(struct walk *walk, const char *component, bool follow, int *found, bool *expanded)
@@ -300,10 +300,17 @@ static int find_object(const struct house *house, const struct request *request,
     uint64_t flags = purpose == RESOLVE_LINK ? O_NOFOLLOW : 0;
 
     place->object = open_path(start_of(operand), operand->path, flags, resolve_flags | RESOLVE_NO_MAGICLINKS);
-    if (place->object >= 0)
+    if (place->object >= 0 && !is_proc(place->object))
         return 0;
-    if (resolve_flags || !needs_walk(errno))
+    if (place->object >= 0) {
+        /* Where the host's /proc is shown, "self" may have led to the doorman's own
+         * memory (attack 105). */
+        fd_close(&place->object);
+        if (resolve_flags)
+            return EXDEV;
+    } else if (resolve_flags || !needs_walk(errno)) {
         return errno;
+    }
     return walk_by_hand(house, request, operand, purpose, place);
 }
 
@@ -316,10 +323,15 @@ static int find_entry(const struct house *house, const struct request *request, 
     if (!split(operand, parent, place, &error) && error)
         return error;
     place->directory = open_path(start_of(operand), parent, O_DIRECTORY, resolve_flags | RESOLVE_NO_MAGICLINKS);
-    if (place->directory >= 0)
+    if (place->directory >= 0 && !is_proc(place->directory))
         return 0;
-    if (resolve_flags || !needs_walk(errno))
+    if (place->directory >= 0) {
+        fd_close(&place->directory);
+        if (resolve_flags)
+            return EXDEV;
+    } else if (resolve_flags || !needs_walk(errno)) {
         return errno;
+    }
     return walk_by_hand(house, request, operand, RESOLVE_ENTRY, place);
 }
 
