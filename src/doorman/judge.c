@@ -169,7 +169,12 @@ int judge_link_name(struct house *house, const struct name *name)
 {
     struct slice path = name_slice(name);
 
-    if (name->kind != NAME_KNOWN || !protect_is_prefix(house->policy, path) ||
+    if (name->kind != NAME_KNOWN)
+        return 0;
+    /* It would choose what a rule about something below it speaks of. */
+    if (policy_names_below(house->policy, path))
+        return EACCES;
+    if (!protect_is_prefix(house->policy, path) ||
         decide_real_path(house->policy, OPERATION_WRITE, path).backing != BACKING_HOST)
         return 0;
     return judge_made_here(house, path_parent(path)) ? 0 : EACCES;

@@ -13,9 +13,10 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { SENT_MAX = 4 };
+enum { SENT_MAX = 4, ATTEMPTS = 2000 };
 
 static void attend(const struct attending *attending, pid_t supervisor, pid_t init)
 {
@@ -91,7 +92,13 @@ bool attending_send(int socket, const int *descriptors, size_t count, struct err
     head->cmsg_type = SCM_RIGHTS;
     head->cmsg_len = CMSG_LEN(sent_count * sizeof(int));
     memcpy(CMSG_DATA(head), sent, sent_count * sizeof(int));
-    if (sendmsg(socket, &message, MSG_NOSIGNAL) < 0)
-        return error_set_errno(err, errno, "cannot hand descriptors to a process of the run");
+    /* What a user's processes have on the way is counted together, against the limit
+     * of open files of whoever sends: many runs at once may reach a low one. */
+    const struct timespec pause = {.tv_nsec = 1000000};
+    for (int attempt = 0; sendmsg(socket, &message, MSG_NOSIGNAL) < 0; attempt++) {
+        if (errno != ETOOMANYREFS || attempt == ATTEMPTS)
+            return error_set_errno(err, errno, "cannot hand descriptors to a process of the run");
+        nanosleep(&pause, NULL);
+    }
     return true;
 }

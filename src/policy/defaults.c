@@ -124,28 +124,11 @@ static void srt_defaults(struct loader *loader)
 
 /* ---- the end ---- */
 
-static bool is_list_now_empty(struct loader *loader, const struct key *key)
-{
-    const char *stored = (const char *)loader->policy + key->offset;
-
-    if (!key->offset)
-        return false;
-    switch (key->type) {
-    case KEY_NAMES:
-    case KEY_FILES:
-        return ((const struct name_rules *)(const void *)stored)->count == 0;
-    case KEY_PORTS:
-        return ((const struct port_rules *)(const void *)stored)->count == 0;
-    default:
-        return false;
-    }
-}
-
 static void note_unbuilt(struct loader *loader)
 {
     for (size_t i = 0; i < loader->unbuilt_count; i++) {
         const struct pending_unbuilt *pending = &loader->unbuilt[i];
-        if (pending->active && !is_list_now_empty(loader, pending->key))
+        if (pending->active)
             policy_add_unbuilt(loader->policy, pending->origin, pending->key->unbuilt);
     }
 }
