@@ -3,6 +3,7 @@
 #include "net/network.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -145,6 +146,19 @@ static bool receive(struct network *network)
     ask->answered(ask->argument, &verdict, fd);
     free(ask);
     return true;
+}
+
+void asks_end(struct network *network)
+{
+    struct asks *asks = &network->asks;
+    int flags = fcntl(asks->watch.fd, F_GETFL);
+
+    fcntl(asks->watch.fd, F_SETFL, flags & ~O_NONBLOCK);
+    while (!link_is_empty(&asks->waiting)) {
+        const struct ask *ask = (struct ask *)link_take(&asks->waiting);
+        if (!ask->answered && send(asks->watch.fd, &ask->question, sizeof ask->question, MSG_NOSIGNAL) < 0)
+            return; /* S is gone */
+    }
 }
 
 static void ready(struct watch *watch, uint32_t events)

@@ -7,6 +7,7 @@
 #include "net/route.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -206,7 +207,9 @@ static bool answer(int link, struct judgement *judgement)
         header->cmsg_len = CMSG_LEN(sizeof(int));
         memcpy(CMSG_DATA(header), &judgement->fd, sizeof(int));
     }
-    bool sent = sendmsg(link, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof judgement->verdict;
+    /* EPIPE: it was we who said that nothing more comes. */
+    bool sent =
+        sendmsg(link, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof judgement->verdict || errno == EPIPE;
     if (judgement->fd >= 0)
         close(judgement->fd);
     return sent;
@@ -232,4 +235,16 @@ bool net_judge_serve(struct net_judge *judge, int link)
             return false;
     }
     return true;
+}
+
+void net_judge_end(struct net_judge *judge, int link)
+{
+    enum { PATIENCE_MS = 200, ROUNDS_MAX = 1000 };
+    struct pollfd polled = {.fd = link, .events = POLLIN};
+
+    shutdown(link, SHUT_WR); /* which tells N */
+    for (int i = 0; i < ROUNDS_MAX && poll(&polled, 1, PATIENCE_MS) > 0; i++) {
+        if (!net_judge_serve(judge, link))
+            return;
+    }
 }

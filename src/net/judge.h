@@ -37,4 +37,7 @@ struct net_judge {
  * N does not say. Serves a bounded number of questions. */
 bool net_judge_serve(struct net_judge *judge, int link);
 
+/* The run is over: hears what N has still to tell, for a moment. */
+void net_judge_end(struct net_judge *judge, int link);
+
 #endif

@@ -53,6 +53,7 @@ static bool prepare(struct network *network, const struct net_config *config, in
     network->config = config;
     network->tunnel_limit = tunnel_limit();
     network->inside.fd = -1;
+    link_init(&network->tunnels);
     link_init(&network->graveyard);
     network->names = names_new();
     network->resolver = resolver_open(&network->loop, err);
@@ -77,6 +78,8 @@ static _Noreturn void serve(const struct net_config *config, int link, int insid
         resolver_work(network->resolver);
         tunnels_bury(network);
     }
+    tunnels_end(network);
+    asks_end(network);
     _exit(0);
 }
 

@@ -64,13 +64,14 @@ struct network {
     struct listener listeners[LISTENERS_MAX];
     size_t listener_count;
     bool listeners_paused;
-    bool has_v6; /* inside */
+    bool has_v6;                 /* inside */
     struct timer pause;          /* when descriptors ran out */
     int outlets[2][OUTLETS_MAX]; /* by family: IPv4, IPv6 */
     size_t outlet_count[2];
     bool outlets_asked;
     size_t tunnel_count;
     size_t tunnel_limit;
+    struct link tunnels;   /* that are not over */
     struct link graveyard; /* tunnels that are over: freed when no event of this turn can name them */
     struct pipe_pair pipes[PIPES_MAX];
     size_t pipe_count; /* free ones in `pipes` */
@@ -88,6 +89,9 @@ void ask_send(struct network *network, struct ask *ask);
 /* Nobody waits for the answer any more. */
 void ask_forget(struct network *network, struct ask *ask);
 void ask_set_host(struct net_question *question, const struct host *host, uint16_t port);
+/* S has no more to say: tells it what was to be told, and waits until that is
+ * taken. */
+void asks_end(struct network *network);
 /* Without an answer. */
 void ask_tell(struct network *network, const struct net_question *question);
 

@@ -53,6 +53,7 @@ struct tunnel *tunnel_new(struct network *network, int client, enum net_protocol
     init_side(&tunnel->server, tunnel, false);
     tunnel->client.watch.fd = client;
     network->tunnel_count++;
+    link_append(&network->tunnels, &tunnel->link);
     setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     loop_timer_start(&network->loop, &tunnel->timer, LOOP_HANDSHAKE);
     if (!loop_watch(&network->loop, &tunnel->client.watch, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET)) {
@@ -137,10 +138,17 @@ void tunnel_close(struct tunnel *tunnel)
         close(tunnel->unix_socket);
     free(tunnel->socks);
     free(tunnel->exchange);
+    link_remove(&tunnel->link);
     link_append(&network->graveyard, &tunnel->link);
     network->tunnel_count--;
     if (network->listeners_paused && network->tunnel_count < network->tunnel_limit)
         listen_pause(network, false);
+}
+
+void tunnels_end(struct network *network)
+{
+    while (!link_is_empty(&network->tunnels))
+        tunnel_reset((struct tunnel *)network->tunnels.next);
 }
 
 void tunnels_bury(struct network *network)

@@ -49,7 +49,7 @@ enum gate {
 };
 
 struct tunnel {
-    struct link link;     /* in the graveyard */
+    struct link link;     /* first: among those that are not over, or in the graveyard */
     struct errand errand; /* to go on carrying */
     struct timer timer;
     struct network *network;
@@ -90,6 +90,7 @@ void tunnel_reset(struct tunnel *tunnel); /* closes both sides, the client's har
 void tunnel_close(struct tunnel *tunnel);
 void tunnel_tell_refused(struct tunnel *tunnel, enum net_refusal refusal);
 void tunnels_bury(struct network *network);
+void tunnels_end(struct network *network);                           /* closes them all */
 const struct net_parent *tunnel_parent(const struct tunnel *tunnel); /* the proxy above, for its kind */
 
 /* dial.c */

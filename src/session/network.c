@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -263,24 +262,10 @@ bool network_open(struct session *session, int control_fd, struct network *netwo
     return true;
 }
 
-/* What the network process has still to tell: who wants to read of every connection that ends waits until it falls
- * silent. */
-static void hear_the_rest(struct network *network)
-{
-    enum { WORDS_MAX = 1000, SILENCE_MILLISECONDS = 50 };
-    struct pollfd polled = {.fd = network->process.link, .events = POLLIN};
-    int patience = log_is_verbose() ? SILENCE_MILLISECONDS : 0;
-
-    for (int i = 0; i < WORDS_MAX && poll(&polled, 1, patience) > 0; i++) {
-        if (!net_judge_serve(&network->judge, network->process.link))
-            return;
-    }
-}
-
 void network_close(struct network *network)
 {
     if (network->started) {
-        hear_the_rest(network);
+        net_judge_end(&network->judge, network->process.link);
         fd_close(&network->process.link);
         kill(network->process.pid, SIGKILL);
         while (waitpid(network->process.pid, NULL, 0) < 0 && errno == EINTR)
