@@ -70,6 +70,11 @@ bool confine_doorman(const struct house *house)
            syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) == 0;
 }
 
+bool confine_starter(const struct house *house)
+{
+    return keep_capabilities(of_command(house));
+}
+
 bool confine_performer(const struct house *house, bool files)
 {
     /* A working directory and an umask of its own. */

@@ -8,6 +8,9 @@
  * those that the reader and the fetcher need, and what performers may keep. */
 bool confine_doorman(const struct house *house);
 
+/* The calling thread, which starts performers, has no more than they may keep. */
+bool confine_starter(const struct house *house);
+
 /* The calling thread: no capability but those the command has, and, for files,
  * the run's Landlock rules. */
 bool confine_performer(const struct house *house, bool files);

@@ -175,10 +175,10 @@ void doorman_main(void *argument, int socket, pid_t init)
     /* The run was refused: the supervisor knows why, says so, and ends us. */
     while (!receive(&house, socket))
         pause();
-    if (!enter(init) || !name_note_mounts(&house) || !pool_start(&house))
+    if (!enter(init) || !name_note_mounts(&house) || !pool_make(&house))
         _exit(1);
     own_view_make(&house);
-    if (!be_interruptible() || !confine_doorman(&house) || !fetch_start(&house))
+    if (!be_interruptible() || !confine_doorman(&house) || !fetch_start(&house) || !pool_start_threads(&house))
         _exit(1);
     receive_calls(&house);
     _exit(1);

@@ -56,6 +56,7 @@ struct pool {
     size_t waiter_count;
     bool has_warden;
     pthread_cond_t awaited;
+    pthread_cond_t wanted; /* threads, by one who cannot start them */
 };
 
 struct start {
@@ -166,6 +167,23 @@ static void attend_to(struct pool *pool, enum pool_kind kind)
         start_thread(pool, kind);
 }
 
+/* A thread inherits the Landlock rules of the one that starts it, and can take on
+ * only so many on top of them: so performers do not start one another. */
+static void *starter_main(void *argument)
+{
+    struct pool *pool = argument;
+
+    if (!confine_starter(pool->house))
+        _exit(1);
+    pthread_mutex_lock(&pool->mutex);
+    for (;;) {
+        for (size_t i = 0; i < POOL_KINDS; i++)
+            attend_to(pool, (enum pool_kind)i);
+        pthread_cond_wait(&pool->wanted, &pool->mutex);
+    }
+    return NULL;
+}
+
 struct request *pool_take(struct house *house)
 {
     struct pool *pool = house->pool;
@@ -262,7 +280,7 @@ bool worker_may_wait(struct worker *worker)
         *waiter = (struct waiter){.used = true, .thread = pthread_self(), .id = request->id, .caller = request->thread};
         pool->waiter_count++;
         pool->lines[kind].waiting++;
-        attend_to(pool, kind);
+        pthread_cond_signal(&pool->wanted);
         pthread_cond_signal(&pool->awaited);
     }
     pthread_mutex_unlock(&pool->mutex);
@@ -283,7 +301,14 @@ bool worker_has_waited(struct worker *worker)
     return broken_off;
 }
 
-bool pool_start(struct house *house)
+bool pool_start_threads(struct house *house)
+{
+    pthread_t starter;
+
+    return pthread_create(&starter, NULL, starter_main, house->pool) == 0;
+}
+
+bool pool_make(struct house *house)
 {
     struct pool *pool = calloc(1, sizeof *pool);
 
@@ -292,7 +317,8 @@ bool pool_start(struct house *house)
     *pool = (struct pool){.house = house,
                           .mutex = PTHREAD_MUTEX_INITIALIZER,
                           .freed = PTHREAD_COND_INITIALIZER,
-                          .awaited = PTHREAD_COND_INITIALIZER};
+                          .awaited = PTHREAD_COND_INITIALIZER,
+                          .wanted = PTHREAD_COND_INITIALIZER};
     house->pool = pool;
     for (size_t i = 0; i < POOL_KINDS; i++) {
         if (pipe2(pool->lines[i].pipe, O_CLOEXEC) < 0)

@@ -11,7 +11,10 @@
  * scope would keep the doorman from the run's own abstract ones. */
 enum pool_kind { POOL_FILES, POOL_SOCKETS, POOL_KINDS };
 
-bool pool_start(struct house *house);
+bool pool_make(struct house *house);
+
+/* Once the process is confined. */
+bool pool_start_threads(struct house *house);
 
 /* A free request; waits until there is one. */
 struct request *pool_take(struct house *house);
