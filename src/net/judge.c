@@ -5,6 +5,7 @@
 #include "net/judge.h"
 
 #include "net/route.h"
+#include "net/target.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -158,14 +159,28 @@ static void judge_name(struct judgement *judgement, enum net_refusal refusal)
         choose_route(judgement);
 }
 
+/* A truth value of another's making may be neither true nor false. */
+static bool are_addresses(const struct net_question *question)
+{
+    if (question->address_count > NET_ADDRESSES_MAX)
+        return false;
+    for (unsigned i = 0; i < question->address_count; i++) {
+        uint8_t v6;
+        memcpy(&v6, &question->addresses[i].v6, sizeof v6);
+        if (v6 > 1)
+            return false;
+    }
+    return true;
+}
+
 /* False for what N does not say. */
 static bool judge_one(struct judgement *judgement)
 {
     const struct net_question *question = judgement->question;
     struct slice name = {question->name, question->name_length};
 
-    if (question->name_length > HOST_NAME_MAX_LENGTH || question->address_count > NET_ADDRESSES_MAX ||
-        question->protocol > NET_PUBLISHED || !host_parse(name, &judgement->host, NULL) ||
+    if (question->name_length > HOST_NAME_MAX_LENGTH || question->protocol > NET_PUBLISHED ||
+        !are_addresses(question) || !target_host(name, &judgement->host) ||
         !slice_equal(name, (struct slice){judgement->host.name, judgement->host.name_length}))
         return false;
     switch (question->kind) {
