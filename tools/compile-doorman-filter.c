@@ -36,6 +36,8 @@ static const char *const needed[] = {
     "getsockname",
     "getsockopt",
     "sendmsg",
+    "pwrite64",
+    "pidfd_send_signal",
     "umask",
     "setfsuid",
     "setfsgid",

@@ -125,7 +125,7 @@ static const char *const asked_about_files[] = {
 };
 
 static const char *const asked_about_sockets[] = {"connect", "bind"};
-static const char *const asked_about_datagrams[] = {"sendmsg", "sendmmsg"};
+static const char *const asked_about_datagrams[] = {"sendmsg"};
 
 /* Not seen by filters (61). */
 static const char *const absent[] = {"io_uring_setup", "io_uring_enter", "io_uring_register"};
@@ -420,6 +420,15 @@ static void judge_sendto(struct program *program, unsigned variant)
     answer(program, SECCOMP_RET_USER_NOTIF);
 }
 
+/* The doorman sends at least one of the messages: there must be one. */
+static void judge_sendmmsg(struct program *program, unsigned variant)
+{
+    (void)variant;
+    load(program, ARGUMENT(2));
+    answer_if_equal(program, 0, SECCOMP_RET_ALLOW);
+    answer(program, SECCOMP_RET_USER_NOTIF);
+}
+
 static bool asks_about_datagrams(unsigned variant)
 {
     return variant & VARIANT_SOCKETS_ASKED && variant & VARIANT_UNIX_DATAGRAM;
@@ -449,8 +458,10 @@ static void judge_arguments(struct program *program, uint32_t architecture, unsi
 
     if (variant & (VARIANT_ROOT | VARIANT_FILES_ASKED))
         judge_opens(program, architecture, variant);
-    if (asks_about_datagrams(variant))
+    if (asks_about_datagrams(variant)) {
         for_call(program, architecture, "sendto", judge_sendto);
+        for_call(program, architecture, "sendmmsg", judge_sendmmsg);
+    }
     add_case(program, (struct call_case){.number = CALL_FCHMODAT2, .judge = judge_mode_third});
     for (size_t i = 0; i < COUNT(calls); i++)
         for_call(program, architecture, calls[i].name, calls[i].judge);

@@ -15,12 +15,18 @@ enum { PAGE_SIZE = 4096, PIDFD_THREAD_FLAG = O_EXCL };
 
 int copy_bytes(pid_t thread, uint64_t address, void *bytes, size_t size)
 {
-    struct iovec here = {bytes, size};
     struct iovec there = {(void *)(uintptr_t)address, size};
+
+    return copy_parts(thread, &there, 1, bytes, size);
+}
+
+int copy_parts(pid_t thread, const struct iovec *parts, size_t count, void *bytes, size_t size)
+{
+    struct iovec here = {bytes, size};
 
     if (size == 0)
         return 0;
-    ssize_t copied = process_vm_readv(thread, &here, 1, &there, 1, 0);
+    ssize_t copied = process_vm_readv(thread, &here, 1, parts, count, 0);
     if (copied < 0)
         return errno == EPERM || errno == ESRCH ? EACCES : EFAULT;
     return (size_t)copied == size ? 0 : EFAULT;
@@ -112,16 +118,38 @@ static pid_t process_of(const struct house *house, pid_t thread)
     return line ? (pid_t)strtol(line + strlen("\nTgid:\t"), NULL, 10) : -1;
 }
 
+int copy_caller(const struct house *house, pid_t thread, int *pidfd)
+{
+    *pidfd = (int)syscall(SYS_pidfd_open, thread, PIDFD_THREAD_FLAG);
+    if (*pidfd < 0 && errno == EINVAL)
+        *pidfd = (int)syscall(SYS_pidfd_open, process_of(house, thread), 0);
+    if (*pidfd >= 0)
+        return 0;
+    return errno == EMFILE || errno == ENFILE ? ENOMEM : EACCES;
+}
+
 int copy_descriptor(const struct house *house, pid_t thread, int descriptor, int *copy)
+{
+    FD_CLEANUP int pidfd = -1;
+    int error = copy_caller(house, thread, &pidfd);
+
+    return error ? error : copy_descriptor_of(pidfd, descriptor, copy);
+}
+
+int copy_memory(const struct house *house, pid_t thread, int *memory)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "%d/mem", thread);
+    *memory = openat(house->proc, name, O_WRONLY | O_CLOEXEC);
+    return *memory < 0 ? errno : 0;
+}
+
+/* Not through /proc/PID/fd: a process that is not dumpable keeps that shut. */
+int copy_descriptor_of(int pidfd, int descriptor, int *copy)
 {
     if (descriptor < 0)
         return EBADF;
-    /* Not through /proc/PID/fd: a process that is not dumpable keeps that shut. */
-    FD_CLEANUP int pidfd = (int)syscall(SYS_pidfd_open, thread, PIDFD_THREAD_FLAG);
-    if (pidfd < 0 && errno == EINVAL)
-        pidfd = (int)syscall(SYS_pidfd_open, process_of(house, thread), 0);
-    if (pidfd < 0)
-        return errno == EMFILE || errno == ENFILE ? ENOMEM : EACCES;
     *copy = (int)syscall(SYS_pidfd_getfd, pidfd, descriptor, 0);
     if (*copy >= 0)
         return 0;

@@ -7,9 +7,13 @@
 
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 /* All of these return an errno, 0 if they succeeded. */
 int copy_bytes(pid_t thread, uint64_t address, void *bytes, size_t size);
+
+/* What is scattered over `parts`, which are the caller's addresses; `size` in all. */
+int copy_parts(pid_t thread, const struct iovec *parts, size_t count, void *bytes, size_t size);
 
 /* Text with its NUL; ENAMETOOLONG if that is not among the first `size` bytes. */
 int copy_text(pid_t thread, uint64_t address, char *text, size_t size, size_t *length);
@@ -25,5 +29,13 @@ bool copy_has_signal(const struct house *house, pid_t thread);
 
 /* The caller's own descriptor, shared with it. */
 int copy_descriptor(const struct house *house, pid_t thread, int descriptor, int *copy);
+
+/* Likewise in two steps, for who wants several: a pidfd of the caller, then each. */
+int copy_caller(const struct house *house, pid_t thread, int *pidfd);
+int copy_descriptor_of(int pidfd, int descriptor, int *copy);
+
+/* The caller's memory, to write to. It stays that of this caller, also when
+ * another has got its number. */
+int copy_memory(const struct house *house, pid_t thread, int *memory);
 
 #endif

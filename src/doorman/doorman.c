@@ -44,9 +44,7 @@ static bool open_host(struct house *house)
     return house->proc >= 0 && house->self >= 0 && house->lock >= 0;
 }
 
-/* Sent by the command's own process right before it becomes the command: by then
- * all mounts are made. */
-static bool receive(struct house *house, int socket)
+static bool receive_descriptors(int socket, int received[2])
 {
     union {
         char bytes[CMSG_SPACE(2 * sizeof(int))];
@@ -56,7 +54,6 @@ static bool receive(struct house *house, int socket)
     struct iovec part = {&byte, 1};
     struct msghdr message = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
-    int received[2] = {-1, -1};
 
     if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1 || message.msg_flags & MSG_CTRUNC)
         return false;
@@ -64,8 +61,37 @@ static bool receive(struct house *house, int socket)
     if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
         return false;
     memcpy(received, CMSG_DATA(head), head->cmsg_len - CMSG_LEN(0));
+    return true;
+}
+
+/* The process cannot send us what would have us asked whether it may: it says the
+ * number, and waits until we have it. */
+static int take_listener(int socket, int process)
+{
+    int number;
+
+    if (read(socket, &number, sizeof number) != (ssize_t)sizeof number)
+        return -1;
+    int listener = (int)syscall(SYS_pidfd_getfd, process, number, 0);
+    int error = listener < 0 ? errno : 0;
+    return write(socket, &error, sizeof error) == (ssize_t)sizeof error ? listener : -1;
+}
+
+/* From the command's own process right before it becomes the command: by then all
+ * mounts are made. The first descriptor is the listener or, where sending is asked
+ * about, the process. */
+static bool receive(struct house *house, int socket)
+{
+    int received[2] = {-1, -1};
+
+    if (!receive_descriptors(socket, received))
+        return false;
     house->listener = received[0];
     house->ruleset = received[1];
+    if (house->plan->doorman.datagrams) {
+        house->listener = take_listener(socket, received[0]);
+        close(received[0]);
+    }
     return house->listener >= 0;
 }
 

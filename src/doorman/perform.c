@@ -46,7 +46,7 @@ struct answer perform(struct worker *worker, struct request *request)
     case REQUEST_CONNECT:
         return perform_connect(worker, request);
     case REQUEST_SEND:
-        break;
+        return perform_send(worker, request);
     }
     return answer_error(ENOSYS);
 }

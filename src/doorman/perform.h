@@ -17,5 +17,6 @@ struct answer perform_rename(struct worker *worker, struct request *request);
 struct answer perform_change(struct worker *worker, struct request *request);
 struct answer perform_bind(struct worker *worker, struct request *request);
 struct answer perform_connect(struct worker *worker, struct request *request);
+struct answer perform_send(struct worker *worker, struct request *request);
 
 #endif

@@ -1,34 +1,16 @@
 /* bind and connect. Both act on the caller's own socket, of which the doorman
  * has a descriptor, and on its own copy of the address, so exchanging either
- * under its hands has no effect (attack 49).
- *
- * A socket in the file system may be connected to if this run has bound it or
- * policy names it. An abstract one is out of reach in a network namespace of the
- * run's own; else it too must be the run's or be named. */
+ * under its hands has no effect (attack 49). */
 #include "base/fd.h"
+#include "doorman/destination.h"
 #include "doorman/judge.h"
 #include "doorman/perform.h"
-#include "policy/decide.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* A unix address whose name is a path, an abstract one, or something else. */
-static bool is_path(const struct request *request)
-{
-    return request->operands[0].length > 0;
-}
-
-static bool is_abstract(const struct sockaddr_storage *address, socklen_t length)
-{
-    const struct sockaddr_un *name = (const struct sockaddr_un *)address;
-
-    return address->ss_family == AF_UNIX && length > offsetof(struct sockaddr_un, sun_path) &&
-           name->sun_path[0] == '\0';
-}
 
 static bool is_socket(int fd, int *error)
 {
@@ -109,90 +91,45 @@ struct answer perform_bind(struct worker *worker, struct request *request)
 
     if (!is_socket(request->socket, &error))
         return answer_error(error);
-    if (is_path(request))
+    if (destination_is_path(request))
         return bind_path(worker, request);
     struct answer answer =
         answer_of(bind(request->socket, (const struct sockaddr *)&request->address, request->address_length));
     if (!answer.error && request->address.ss_family == AF_UNIX &&
-        getsockname(request->socket, (struct sockaddr *)&address, &length) == 0 && is_abstract(&address, length))
+        getsockname(request->socket, (struct sockaddr *)&address, &length) == 0 &&
+        destination_is_abstract(&address, length))
         abstract_add(&worker->house->abstract, ((struct sockaddr_un *)&address)->sun_path,
                      length - offsetof(struct sockaddr_un, sun_path));
     return answer;
 }
 
-static struct answer connect_to(struct worker *worker, int socket, const void *address, socklen_t length)
+static struct answer connect_to(struct worker *worker, int socket, const struct destination *destination)
 {
+    const struct sockaddr *address = (const struct sockaddr *)&destination->address;
     int flags = fcntl(socket, F_GETFL);
 
     if (flags >= 0 && flags & O_NONBLOCK)
-        return answer_of(connect(socket, address, length));
+        return answer_of(connect(socket, address, destination->length));
     if (!worker_may_wait(worker))
         return answer_error(EAGAIN);
-    struct answer answer = answer_of(connect(socket, address, length));
+    struct answer answer = answer_of(connect(socket, address, destination->length));
     bool broken_off = worker_has_waited(worker);
     if (broken_off && answer.error == EINTR)
         answer.error = ANSWER_RESTART;
     return answer;
 }
 
-static bool may_connect(struct house *house, int object)
-{
-    struct identity identity;
-    struct name name;
-
-    if (identity_of(object, &identity) && made_has(&house->made, &identity))
-        return true;
-    name_of(house, object, &name);
-    return name.kind == NAME_KNOWN && decide_unix(house->policy, name_slice(&name)).allowed;
-}
-
-static struct answer connect_path(struct worker *worker, const struct request *request)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    struct stat status;
-    struct place place;
-
-    int error = resolve(worker->house, request, &request->operands[0], RESOLVE_OBJECT, 0, &place);
-    if (error)
-        return answer_error(error);
-    struct answer answer = answer_error(ECONNREFUSED);
-    if (fstat(place.object, &status) == 0 && S_ISSOCK(status.st_mode)) {
-        answer = answer_error(EACCES);
-        if (may_connect(worker->house, place.object)) {
-            struct number number = worker_number(place.object);
-            memcpy(address.sun_path, number.text, sizeof number.text);
-            answer = connect_to(worker, request->socket, &address, sizeof address);
-        }
-    }
-    place_close(&place);
-    return answer;
-}
-
-/* "@name", as policies write it. */
-static bool may_connect_abstract(struct house *house, const struct request *request)
-{
-    const struct sockaddr_un *address = (const struct sockaddr_un *)&request->address;
-    char text[sizeof address->sun_path];
-    size_t length = request->address_length - offsetof(struct sockaddr_un, sun_path);
-
-    if (house->plan->network != NETWORK_HOST)
-        return true;
-    memcpy(text, address->sun_path, length);
-    if (abstract_has(&house->abstract, text, length))
-        return true;
-    text[0] = '@';
-    return decide_unix(house->policy, (struct slice){text, length}).allowed;
-}
-
 struct answer perform_connect(struct worker *worker, struct request *request)
 {
+    struct destination destination;
     int error;
 
     if (!is_socket(request->socket, &error))
         return answer_error(error);
-    if (is_path(request))
-        return connect_path(worker, request);
-    if (is_abstract(&request->address, request->address_length) && !may_connect_abstract(worker->house, request))
-        return answer_error(EPERM); /* as Landlock refuses it */
-    return connect_to(worker, request->socket, &request->address, request->address_length);
+    error = destination_judge(worker, request, &destination);
+    struct answer answer = answer_error(error);
+    if (!error)
+        answer = connect_to(worker, request->socket, &destination);
+    destination_close(&destination);
+    return answer;
 }

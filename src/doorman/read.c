@@ -197,35 +197,6 @@ static int read_attribute(const struct reader *reader)
     return copy_bytes(request->thread, argument(reader, 2), request->value, size);
 }
 
-static int read_address(const struct reader *reader, enum request_kind kind)
-{
-    struct request *request = reader->request;
-    int length = (int)argument(reader, 2);
-
-    request->kind = kind;
-    if (length < 0 || (size_t)length > sizeof request->address)
-        return EINVAL;
-    request->address_length = (socklen_t)length;
-    int error = copy_bytes(request->thread, argument(reader, 1), &request->address, (size_t)length);
-    if (error)
-        return error;
-    error = copy_descriptor(reader->house, request->thread, (int)argument(reader, 0), &request->socket);
-    if (error || length < (int)sizeof(sa_family_t) || request->address.ss_family != AF_UNIX)
-        return error;
-    const struct sockaddr_un *name = (const struct sockaddr_un *)&request->address;
-    struct operand *operand = &request->operands[0];
-    size_t start = offsetof(struct sockaddr_un, sun_path);
-    size_t room = (size_t)length - start;
-    if ((size_t)length <= start || (size_t)length > sizeof *name || name->sun_path[0] == '\0')
-        return 0;
-    operand->length = strnlen(name->sun_path, room);
-    memcpy(operand->path, name->sun_path, operand->length);
-    operand->path[operand->length] = '\0';
-    if (operand->path[0] == '/')
-        return 0;
-    return copy_base(reader->house, request->thread, AT_FDCWD, &operand->base);
-}
-
 /* The first error of two; both are found out in any case. */
 static int first(int error, int next)
 {
@@ -420,33 +391,16 @@ int read_request(const struct house *house, const struct seccomp_notif *call, st
 {
     struct reader reader = {house, call, request};
 
-    /* The operands' texts need no clearing: their lengths count. */
-    request->id = call->id;
-    request->thread = (pid_t)call->pid;
-    for (size_t i = 0; i < 2; i++) {
-        request->operands[i].base = -1;
-        request->operands[i].is_base = false;
-        request->operands[i].length = 0;
-        request->operands[i].path[0] = '\0';
-    }
-    request->socket = -1;
-    request->value = NULL;
-    request->value_size = 0;
-    request->how = (struct open_how){0};
-    request->has_resolve = false;
-    request->no_follow = false;
-    request->flags = 0;
-    request->mode = 0;
-    request->umask = copy_umask(house, request->thread);
-    request->device = 0;
-    request->now = false;
-    memset(request->times, 0, sizeof request->times);
+    request_begin(request, call->id, (pid_t)call->pid);
     switch (call->data.nr) {
     case SYS_connect:
-        return read_address(&reader, REQUEST_CONNECT);
     case SYS_bind:
-        return read_address(&reader, REQUEST_BIND);
+    case SYS_sendto:
+    case SYS_sendmsg:
+    case SYS_sendmmsg:
+        return read_socket_request(house, call, request);
     default:
+        request->umask = copy_umask(house, request->thread);
         return read_metadata(&reader);
     }
 }

@@ -10,4 +10,7 @@
 /* An errno for the caller, or 0: the request is complete. */
 int read_request(const struct house *house, const struct seccomp_notif *call, struct request *request);
 
+/* The part of it that knows the calls on sockets. */
+int read_socket_request(const struct house *house, const struct seccomp_notif *call, struct request *request);
+
 #endif

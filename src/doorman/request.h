@@ -42,6 +42,9 @@ struct operand {
 
 enum { ATTRIBUTE_NAME_MAX = 256, ATTRIBUTE_VALUE_MAX = 65536 };
 
+/* The kernel's SCM_MAX_FD: descriptors in one message. */
+enum { RIGHTS_MAX = 253 };
+
 struct request {
     uint64_t id;  /* the kernel's, for the answer */
     pid_t thread; /* the caller, as the host numbers it */
@@ -50,7 +53,7 @@ struct request {
 
     struct open_how how; /* REQUEST_OPEN */
     bool has_resolve;    /* it was openat2: `how.resolve` counts */
-    unsigned flags;      /* AT_*, RENAME_*, XATTR_* */
+    unsigned flags;      /* AT_*, RENAME_*, XATTR_*, MSG_* */
     bool no_follow;      /* a link at the end is meant itself */
     mode_t mode;
     mode_t umask;
@@ -66,7 +69,19 @@ struct request {
 
     int socket; /* the caller's own, duplicated; -1: none */
     struct sockaddr_storage address;
-    socklen_t address_length;
+    socklen_t address_length; /* 0: none is given */
+
+    /* REQUEST_SEND; what is sent is `value`. */
+    int domain; /* of the socket, and its type */
+    int type;
+    void *control; /* its messages, from malloc; descriptors in them are our own ... */
+    size_t control_size;
+    int rights[RIGHTS_MAX]; /* ... and these */
+    size_t right_count;
+    int caller;           /* a pidfd */
+    int memory;           /* the caller's, who wants to be told there how much was sent; -1: it does not */
+    uint64_t length_at;   /* there */
+    struct request *next; /* sendmmsg: another message for the same socket; only what differs is in it */
 };
 
 /* The kernel's own ERESTARTSYS: the call is made again after a signal, or fails
@@ -96,5 +111,12 @@ struct answer answer_of(int64_t result);
 
 /* Closes and frees whatever it holds. */
 void request_clear(struct request *request);
+
+/* Everything as if nothing was asked, but for the texts: their lengths count. */
+void request_begin(struct request *request, uint64_t id, pid_t thread);
+
+/* Closes the caller's descriptors: before the answer, or the caller could find
+ * something still open that it has closed. */
+void request_let_go(struct request *request);
 
 #endif

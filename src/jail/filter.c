@@ -34,7 +34,7 @@ static size_t choose(const struct plan *plan)
         number |= FILTER_FILES_ASKED;
     if (plan->doorman.sockets)
         number |= FILTER_SOCKETS_ASKED;
-    if (plan->doorman.datagrams)
+    if (plan->doorman.sockets && plan->doorman.datagrams)
         number |= FILTER_UNIX_DATAGRAM;
     return number;
 }

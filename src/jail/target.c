@@ -190,13 +190,35 @@ static int execute(struct target *target)
     return say_why_not(target, name, found, errnum);
 }
 
+/* Under a filter that asks the doorman about sending, nothing can be sent to the
+ * doorman before it is there to be asked: it gets this process before, and takes
+ * the listener from it. */
+static bool introduce_oneself(const struct plan *plan, int ruleset, struct error *err)
+{
+    if (!plan->doorman.datagrams)
+        return true;
+    FD_CLEANUP int process = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    const int descriptors[] = {process, ruleset};
+    if (process < 0)
+        return error_set_errno(err, errno, "cannot make a descriptor of a process");
+    return attending_send(DOORMAN_SOCKET, descriptors, 2, err);
+}
+
 /* What the doorman works with: where calls arrive, and the rules that bind its
  * hands. The last thing that is done here by anybody but the command. */
-static bool call_the_doorman(int listener, int ruleset, struct error *err)
+static bool call_the_doorman(const struct plan *plan, int listener, int ruleset, struct error *err)
 {
     const int descriptors[] = {listener, ruleset};
+    int error = EPIPE;
 
-    return listener < 0 || attending_send(DOORMAN_SOCKET, descriptors, 2, err);
+    if (listener < 0)
+        return true;
+    if (!plan->doorman.datagrams)
+        return attending_send(DOORMAN_SOCKET, descriptors, 2, err);
+    if (write(DOORMAN_SOCKET, &listener, sizeof listener) != (ssize_t)sizeof listener ||
+        read(DOORMAN_SOCKET, &error, sizeof error) != (ssize_t)sizeof error || error != 0)
+        return error_set_errno(err, error, "the doorman cannot take over the system-call filter");
+    return true;
 }
 
 static bool give_up_privileges(const struct target *target, struct error *err)
@@ -209,7 +231,8 @@ static bool give_up_privileges(const struct target *target, struct error *err)
            enter_directory(plan, err) &&
            (plan->backend == BACKEND_LANDLOCK ? confine_files(plan, err) && confine_calls(plan, err)
                                               : landlock_apply(plan, &ruleset, err)) &&
-           filter_apply(plan, &listener, err) && call_the_doorman(listener, ruleset, err);
+           introduce_oneself(plan, ruleset, err) && filter_apply(plan, &listener, err) &&
+           call_the_doorman(plan, listener, ruleset, err);
 }
 
 /* All but the standard ones and, until execve, the doorman's socket. */

@@ -15,6 +15,7 @@ extern const struct operation file_operations[];
 extern const struct operation namespace_operations[];
 extern const struct operation process_operations[];
 extern const struct operation kernel_operations[];
+extern const struct operation send_operations[];
 
 /* A number, decimal or 0x..., or the end of the program. */
 unsigned long number(const char *word);

@@ -334,7 +334,8 @@ static void test_doorman_is_asked_about_sockets(void **state)
         assert_int_equal(call(variant, SYS_connect, 0, 0, 0), asked ? ASKED : ALLOWED);
         assert_int_equal(call(variant, SYS_bind, 0, 0, 0), asked ? ASKED : ALLOWED);
         assert_int_equal(call(variant, SYS_sendmsg, 0, 0, 0), sends);
-        assert_int_equal(call(variant, SYS_sendmmsg, 0, 0, 0), sends);
+        assert_int_equal(call(variant, SYS_sendmmsg, 0, 0, 1), sends);
+        assert_int_equal(call(variant, SYS_sendmmsg, 0, 0, rubbish), ALLOWED); /* no message */
         assert_int_equal(judge(variant, &send), ALLOWED);
         send.args[4] = 1;
         assert_int_equal(judge(variant, &send), sends);

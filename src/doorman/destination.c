@@ -1,0 +1,96 @@
+/* A socket in the file system may be reached if this run has bound it or policy
+ * names it. An abstract one is out of reach in a network namespace of the run's
+ * own; else it too must be the run's or be named. What is no unix socket is not
+ * this file's matter. */
+#include "doorman/destination.h"
+
+#include "doorman/judge.h"
+#include "policy/decide.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+
+bool destination_is_path(const struct request *request)
+{
+    return request->operands[0].length > 0;
+}
+
+bool destination_is_abstract(const struct sockaddr_storage *address, socklen_t length)
+{
+    const struct sockaddr_un *name = (const struct sockaddr_un *)address;
+
+    return address->ss_family == AF_UNIX && length > offsetof(struct sockaddr_un, sun_path) &&
+           name->sun_path[0] == '\0';
+}
+
+static bool may_reach(struct house *house, int object)
+{
+    struct identity identity;
+    struct name name;
+
+    if (identity_of(object, &identity) && made_has(&house->made, &identity))
+        return true;
+    name_of(house, object, &name);
+    return name.kind == NAME_KNOWN && decide_unix(house->policy, name_slice(&name)).allowed;
+}
+
+/* "@name", as policies write it. */
+static bool may_reach_abstract(struct house *house, const struct sockaddr_un *address, size_t length)
+{
+    char text[sizeof address->sun_path];
+
+    if (house->plan->network != NETWORK_HOST)
+        return true;
+    memcpy(text, address->sun_path, length);
+    if (abstract_has(&house->abstract, text, length))
+        return true;
+    text[0] = '@';
+    return decide_unix(house->policy, (struct slice){text, length}).allowed;
+}
+
+/* The kernel takes nothing but a path: the number of our descriptor of the object
+ * that was judged. */
+static int judge_path(struct worker *worker, const struct request *request, struct destination *destination)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct place *place = &destination->place;
+    struct stat status;
+
+    int error = resolve(worker->house, request, &request->operands[0], RESOLVE_OBJECT, 0, place);
+    if (error)
+        return error;
+    destination->is_pinned = true;
+    if (fstat(place->object, &status) < 0 || !S_ISSOCK(status.st_mode))
+        return ECONNREFUSED;
+    if (!may_reach(worker->house, place->object))
+        return EACCES;
+    struct number number = worker_number(place->object);
+    memcpy(address.sun_path, number.text, sizeof number.text);
+    memcpy(&destination->address, &address, sizeof address);
+    destination->length = sizeof address;
+    return 0;
+}
+
+int destination_judge(struct worker *worker, const struct request *request, struct destination *destination)
+{
+    destination->is_pinned = false;
+    if (destination_is_path(request))
+        return judge_path(worker, request, destination);
+    destination->address = request->address;
+    destination->length = request->address_length;
+    if (!destination_is_abstract(&request->address, request->address_length))
+        return 0;
+    if (request->address_length > sizeof(struct sockaddr_un))
+        return EINVAL;
+    size_t length = request->address_length - offsetof(struct sockaddr_un, sun_path);
+    /* As Landlock refuses it. */
+    return may_reach_abstract(worker->house, (const struct sockaddr_un *)&request->address, length) ? 0 : EPERM;
+}
+
+void destination_close(struct destination *destination)
+{
+    if (destination->is_pinned)
+        place_close(&destination->place);
+}
