@@ -26,7 +26,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { REQUESTS_MAX = 256, ACTIVE_MAX = 4, WAITING_MAX = 256, STACK_SIZE = 256 * 1024 };
+/* However many wait, there is room for what they may be waiting for. */
+enum { REQUESTS_MAX = 384, ACTIVE_MAX = 4, WAITING_MAX = 256, STACK_SIZE = 256 * 1024 };
 
 struct line {
     int pipe[2];

@@ -75,3 +75,31 @@ print(client.sendmsg([b"x" * 20000]))
     policy = person.file(person.base / "policy.json", WITH_DATAGRAMS)
     answer = person.cloche("run", "--settings", policy, "--", "/usr/bin/python3", "-c", script)
     assert answer.stdout.split() == ["ENOBUFS", "20000"], answer
+
+
+def test_hundreds_of_waiting_senders_hold_nobody_up(person):
+    """There are bounds; what is beyond them fails, and whoever could end the waits is served."""
+    script = """
+import os, socket, threading, time
+left, right = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+try:
+    while True:
+        left.sendmsg([b"x"], [], socket.MSG_DONTWAIT)
+except BlockingIOError:
+    pass
+failed = []
+def send():
+    try:
+        left.sendmsg([b"x"])
+    except BlockingIOError:
+        failed.append(1)
+for _ in range(300):
+    threading.Thread(target=send, daemon=True).start()
+time.sleep(1)
+with open("made meanwhile", "w") as file:
+    print("made", 0 < len(failed) < 100, flush=True)
+os._exit(0)
+"""
+    policy = person.file(person.base / "policy.json", WITH_DATAGRAMS)
+    answer = person.cloche("run", "--settings", policy, "--", "/usr/bin/python3", "-c", script)
+    assert answer.stdout == "made True\n", answer
