@@ -123,11 +123,10 @@ static enum jail_end attempt(struct arena *arena, const struct options *options,
 int command_run(int argc, char **argv)
 {
     struct arena arena ARENA_CLEANUP = {0};
-    struct arena words ARENA_CLEANUP = {0};
     struct options options;
     struct error err;
 
-    if (!options_parse(&words, OPTIONS_FOR_RUN, argc, argv, &options, &err)) {
+    if (!options_parse(&arena, OPTIONS_FOR_RUN, argc, argv, &options, &err)) {
         log_error("%s", err.text);
         return STATUS_REFUSED;
     }

@@ -264,13 +264,12 @@ static int run(struct arena *arena, const struct srt_options *options, int contr
 int srt_main(int argc, char **argv)
 {
     struct arena arena ARENA_CLEANUP = {0};
-    struct arena words ARENA_CLEANUP = {0};
     struct srt_options options;
     const char *debug = getenv("SRT_DEBUG");
     int control_fd = 0;
 
     log_set_name("srt");
-    switch (parse(&words, argv + (argc > 0), &options)) {
+    switch (parse(&arena, argv + (argc > 0), &options)) {
     case PARSED_DONE:
         return STATUS_OK;
     case PARSED_WRONG:

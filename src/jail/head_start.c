@@ -1,11 +1,12 @@
 /* Making namespaces takes the kernel about as long as reading and resolving a
  * policy takes us, and nothing of it depends on the policy but a few things that
  * are nearly always the same. So pid 1 is born first, guesses those (outset.h),
- * and does all it can without a plan, on another processor. The plan is made in
- * memory it shares, and an order tells it to go on.
+ * and does all it can without a plan, on another processor. When the plan is made,
+ * what the jail needs of it is copied into memory that pid 1 shares, and an order
+ * tells it to go on.
  *
- * Nothing hostile runs before that. If the guess was wrong, or the plan has
- * outgrown the memory, that pid 1 is ended and another one made. */
+ * Nothing hostile runs before that. If the guess was wrong, or the plan is larger
+ * than the memory, that pid 1 is ended and another one made. */
 #include "jail/head_start.h"
 
 #include "base/fd.h"
@@ -19,8 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Far more than any policy that people write; what is not used costs nothing. */
-enum { SHARED_SIZE = 64 * 1024 * 1024 };
+/* More than plans of thousands of rules need; what is not used costs nothing. */
+enum { SHARED_SIZE = 16 * 1024 * 1024 };
 
 enum jail_end head_start_make(struct head_start *head_start, int cgroup, struct error *err)
 {
@@ -36,9 +37,7 @@ enum jail_end head_start_make(struct head_start *head_start, int cgroup, struct 
     }
     head_start->doorman = doorman[0];
     head_start->control = control[0];
-    /* Not in memory that both share: the child's 0 would be ours too. */
-    pid_t child;
-    if (!spawn_namespaces(cgroup, &child, err)) {
+    if (!spawn_namespaces(cgroup, &head_start->child, err)) {
         enum jail_end end = spawn_is_forbidden(errno) ? JAIL_NO_NAMESPACES : JAIL_REFUSED;
         fd_close(&doorman[0]);
         fd_close(&doorman[1]);
@@ -46,9 +45,8 @@ enum jail_end head_start_make(struct head_start *head_start, int cgroup, struct 
         fd_close(&control[1]);
         return end;
     }
-    if (child == 0)
+    if (head_start->child == 0)
         init_in_namespaces(&head_start->outset, doorman[1], control[1], head_start->init);
-    head_start->child = child;
     fd_close(&doorman[1]);
     fd_close(&control[1]);
     if (!identity_is_mapped_by_parent(geteuid()))
@@ -61,25 +59,45 @@ enum jail_end head_start_make(struct head_start *head_start, int cgroup, struct 
     return JAIL_ENDED;
 }
 
-bool head_start_fits(const struct head_start *head_start, const struct plan *plan)
+static char *const *copy_words(struct arena *arena, char *const *words)
 {
-    struct outset outset = outset_of(plan);
+    size_t count = 0;
 
-    return head_start->arena && arena_is_shared(head_start->arena) && plan->memory.way != LIMIT_BY_CGROUP &&
-           plan->processes.way != LIMIT_BY_CGROUP && outset_equal(&head_start->outset, &outset);
+    while (words[count])
+        count++;
+    char **copy = arena_alloc(arena, (count + 1) * sizeof *copy);
+    for (size_t i = 0; i < count; i++)
+        copy[i] = arena_string(arena, words[i]);
+    return copy;
 }
 
-void head_start_use(struct head_start *head_start, const struct init *init)
+void head_start_go(struct head_start *head_start)
 {
-    *head_start->init = *init;
     order_send(head_start->control, ORDER_START, 0);
     if (init->network)
         descriptor_send(head_start->control, init->network->inside);
 }
 
+bool head_start_use(struct head_start *head_start, const struct init *init)
+{
+    const struct plan *plan = init->target.plan;
+    struct outset outset = outset_of(plan);
+
+    if (plan->memory.way == LIMIT_BY_CGROUP || plan->processes.way == LIMIT_BY_CGROUP ||
+        !outset_equal(&head_start->outset, &outset))
+        return false;
+    *head_start->init = *init;
+    head_start->init->target.plan = plan_copy(&head_start->shared, plan);
+    head_start->init->target.argv = copy_words(&head_start->shared, init->target.argv);
+    if (!arena_is_shared(&head_start->shared))
+        return false;
+    head_start_go(head_start);
+    return true;
+}
+
 struct head_start *jail_begin(struct arena *arena)
 {
-    struct head_start *head_start;
+    struct head_start *head_start = ARENA_NEW(arena, struct head_start);
     struct sigaction child_action;
     sigset_t passed_on;
     sigset_t before;
@@ -88,15 +106,11 @@ struct head_start *jail_begin(struct arena *arena)
     /* Were SIGCHLD ignored, pid 1's number could be another's when it is to be ended. */
     if (sigaction(SIGCHLD, NULL, &child_action) < 0 || child_action.sa_handler == SIG_IGN)
         return NULL;
-    arena_share(arena, SHARED_SIZE);
-    if (!arena_is_shared(arena))
+    arena_share(&head_start->shared, SHARED_SIZE);
+    if (!arena_is_shared(&head_start->shared))
         return NULL;
-    head_start = ARENA_NEW(arena, struct head_start);
-    *head_start = (struct head_start){
-        .init = ARENA_NEW(arena, struct init),
-        .outset = outset_guess(),
-        .arena = arena,
-    };
+    head_start->init = ARENA_NEW(&head_start->shared, struct init);
+    head_start->outset = outset_guess();
     /* What pid 1 gets before the command is there is kept for it. */
     supervise_signals(&passed_on);
     if (sigprocmask(SIG_BLOCK, &passed_on, &before) < 0)

@@ -11,16 +11,17 @@ struct head_start {
     int doorman;       /* the doorman's end of its socket */
     struct init *init; /* where pid 1 will look */
     struct outset outset;
-    const struct arena *arena; /* shared with pid 1; NULL: it has a copy of all that was there */
+    struct arena shared; /* with pid 1 */
 };
 
 /* A pid 1 that begins at once; signals must be blocked. JAIL_ENDED: it does. */
 enum jail_end head_start_make(struct head_start *head_start, int cgroup, struct error *err);
 
-/* Can a run of this plan go on from there? */
-bool head_start_fits(const struct head_start *head_start, const struct plan *plan);
+/* Tells pid 1 of a head start to go on with this. False: it cannot, because it
+ * began otherwise. */
+bool head_start_use(struct head_start *head_start, const struct init *init);
 
-/* Tells pid 1 to go on. */
-void head_start_use(struct head_start *head_start, const struct init *init);
+/* The same for one that was born with `init` in its memory. */
+void head_start_go(struct head_start *head_start);
 
 #endif

@@ -122,14 +122,14 @@ static enum jail_end start_in_namespaces(struct init *init, struct head_start *h
 {
     struct head_start late = {.init = init, .outset = outset_of(supervised->plan)};
 
-    if (!head_start || !head_start_fits(head_start, supervised->plan)) {
+    if (!head_start || !head_start_use(head_start, init)) {
         jail_abandon(head_start);
         head_start = &late;
         enum jail_end end = head_start_make(head_start, cgroup->fd, err);
         if (end != JAIL_ENDED)
             return end;
+        head_start_go(head_start);
     }
-    head_start_use(head_start, init);
     supervised->init = head_start->child;
     supervised->control = head_start->control;
     supervised->doorman.socket = head_start->doorman;

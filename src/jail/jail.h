@@ -27,9 +27,7 @@ enum jail_end {
  * the same in every sandbox while the policy is read. */
 struct head_start;
 
-/* To be called before anything else is allocated from `arena`, which is then
- * shared with pid 1; the plan for jail_run and all it is made of must come from
- * it. NULL: there is none, and nothing is lost but time. */
+/* NULL: there is none, and nothing is lost but time. */
 struct head_start *jail_begin(struct arena *arena);
 
 /* For when nothing is run. */

@@ -230,6 +230,10 @@ static inline bool plan_has_doorman(const struct plan *plan)
 bool plan_make(struct arena *arena, const struct policy *policy, const struct facts *facts, const struct tree *tree,
                struct slice working_directory, struct plan *plan, struct error *err);
 
+/* What the jail reads of a plan for the backend of namespaces, in an arena of its
+ * own; see there. */
+const struct plan *plan_copy(struct arena *arena, const struct plan *plan);
+
 /* One line per step, stable: the same policy on the same tree prints the same. */
 void plan_print(const struct plan *plan, struct text *out);
 void plan_print_json(const struct plan *plan, struct text *out);
