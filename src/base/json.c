@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 static bool blank_comments(char *text, size_t len, const char *name, struct error *err)
 {
@@ -258,5 +259,10 @@ static void leave_kept(void *memory)
 
 void json_keep_memory(void)
 {
+    size_t seed;
+
     json_set_alloc_funcs(take_kept, leave_kept);
+    /* The kernel's random bytes for this process; the library would read a file for its own. */
+    memcpy(&seed, (const void *)(uintptr_t)getauxval(AT_RANDOM), sizeof seed);
+    json_object_seed(seed);
 }

@@ -109,11 +109,13 @@ struct look {
     struct slice target;
 };
 
-/* After so many looks into one directory, its list of names is worth reading. */
-enum { LOOKS_BEFORE_LISTING = 24 };
+/* After so many looks for what one directory does not have, its list of names is
+ * worth reading: it is short, and there will be more of them. */
+enum { MISSES_BEFORE_LISTING = 10 };
 
 struct directory {
-    size_t looks;
+    size_t misses;
+    bool listed;
     struct listing *listing; /* NULL: not read, or of no use */
 };
 
@@ -171,12 +173,12 @@ static struct directory *directory_of(struct host_tree *host, struct slice path)
 
 /* What the list of its directory says of a path; NODE_UNKNOWN where it has to be
  * looked at itself. */
-static enum node find_in_listing(struct host_tree *host, struct slice path)
+static enum node find_in_listing(struct host_tree *host, struct directory *directory, struct slice path)
 {
-    struct directory *directory = directory_of(host, path);
-
-    if (++directory->looks == LOOKS_BEFORE_LISTING)
+    if (directory->misses >= MISSES_BEFORE_LISTING && !directory->listed) {
+        directory->listed = true;
         directory->listing = listing_read(host->arena, arena_slice(host->arena, path_parent(path)).ptr);
+    }
     return directory->listing ? listing_find(directory->listing, path_name(path)) : NODE_UNKNOWN;
 }
 
@@ -198,9 +200,12 @@ static enum node host_look(void *context, struct slice path, struct arena *arena
         if (path.len < sizeof host->buffer && !memchr(path.ptr, '\0', path.len)) {
             memcpy(host->buffer, path.ptr, path.len);
             host->buffer[path.len] = '\0';
-            node = find_in_listing(host, path);
-            if (node == NODE_UNKNOWN)
+            struct directory *directory = directory_of(host, path);
+            node = find_in_listing(host, directory, path);
+            if (node == NODE_UNKNOWN) {
                 node = look_at_host(host->buffer, host->arena, &found);
+                directory->misses += node == NODE_ABSENT;
+            }
         }
         if (node == NODE_ABSENT && path.len < sizeof host->buffer)
             host->absent_length = path.len;
