@@ -50,8 +50,9 @@ bool identity_map_self(uid_t user, gid_t group, struct error *err)
 static bool write_identity_map(pid_t child, const char *name, struct error *err)
 {
     char path[64];
-    char map[MAP_TEXT_MAX];
-    char lines[MAP_TEXT_MAX];
+    /* Of pages that are not used, none is touched. */
+    char map[MAP_TEXT_MAX] __attribute__((uninitialized));
+    char lines[MAP_TEXT_MAX] __attribute__((uninitialized));
     size_t used = 0;
 
     snprintf(path, sizeof path, "/proc/self/%s", name);

@@ -109,11 +109,14 @@ struct look {
     struct slice target;
 };
 
-/* After so many looks for what one directory does not have, its list of names is
- * worth reading: it is short, and there will be more of them. */
-enum { MISSES_BEFORE_LISTING = 10 };
+/* A list of names costs as much as some ten looks. After so many for what one
+ * directory does not have it is worth reading: it is short, and more of them will
+ * follow. Policies that had us look about more than most have many rules about each
+ * directory. */
+enum { MISSES_BEFORE_LISTING = 10, LOOKS_OF_MOST = 200, LOOKS_BEFORE_LISTING = 4 };
 
 struct directory {
+    size_t looks;
     size_t misses;
     bool listed;
     struct listing *listing; /* NULL: not read, or of no use */
@@ -124,6 +127,7 @@ struct host_tree {
     struct arena *arena;
     struct map looks;
     struct map directories;
+    size_t looks_in_all;
     struct slice last_path; /* rules about one place stand together */
     struct directory *last;
     char buffer[PATH_MAX]; /* the path that was looked at last, with its NUL */
@@ -175,7 +179,10 @@ static struct directory *directory_of(struct host_tree *host, struct slice path)
  * looked at itself. */
 static enum node find_in_listing(struct host_tree *host, struct directory *directory, struct slice path)
 {
-    if (directory->misses >= MISSES_BEFORE_LISTING && !directory->listed) {
+    bool worth_it = directory->misses >= MISSES_BEFORE_LISTING ||
+                    (host->looks_in_all > LOOKS_OF_MOST && directory->looks >= LOOKS_BEFORE_LISTING);
+
+    if (worth_it && !directory->listed) {
         directory->listed = true;
         directory->listing = listing_read(host->arena, arena_slice(host->arena, path_parent(path)).ptr);
     }
@@ -204,6 +211,8 @@ static enum node host_look(void *context, struct slice path, struct arena *arena
             node = find_in_listing(host, directory, path);
             if (node == NODE_UNKNOWN) {
                 node = look_at_host(host->buffer, host->arena, &found);
+                host->looks_in_all++;
+                directory->looks++;
                 directory->misses += node == NODE_ABSENT;
             }
         }
