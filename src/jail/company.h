@@ -28,7 +28,8 @@ struct jail_network {
     int inside;
 
     /* In pid 1, with its capabilities over its network namespace; `socket` is that
-     * end. `argument` must be in memory that is shared with it (jail_begin). */
+     * end. This record and what it leads to must be in memory that both share
+     * (jail_shared). */
     bool (*set_up_inside)(void *argument, int socket, struct error *err);
     bool (*serve_inside)(void *argument, int socket); /* when it can be read; false: nobody is there any more */
 };

@@ -73,9 +73,11 @@ static char *const *copy_words(struct arena *arena, char *const *words)
 
 void head_start_go(struct head_start *head_start)
 {
+    const struct jail_network *network = head_start->init->network;
+
     order_send(head_start->control, ORDER_START, 0);
-    if (init->network)
-        descriptor_send(head_start->control, init->network->inside);
+    if (network)
+        descriptor_send(head_start->control, network->inside);
 }
 
 bool head_start_use(struct head_start *head_start, const struct init *init)
@@ -93,6 +95,11 @@ bool head_start_use(struct head_start *head_start, const struct init *init)
         return false;
     head_start_go(head_start);
     return true;
+}
+
+struct arena *jail_shared(struct head_start *head_start)
+{
+    return &head_start->shared;
 }
 
 struct head_start *jail_begin(struct arena *arena)

@@ -30,6 +30,9 @@ struct head_start;
 /* NULL: there is none, and nothing is lost but time. */
 struct head_start *jail_begin(struct arena *arena);
 
+/* Pid 1 sees what is allocated from it. */
+struct arena *jail_shared(struct head_start *head_start);
+
 /* For when nothing is run. */
 void jail_abandon(struct head_start *head_start);
 

@@ -99,6 +99,10 @@ const struct plan *plan_copy(struct arena *arena, const struct plan *plan)
     copy_steps(arena, plan, copy);
     copy_landlock(arena, plan, copy);
     copy_environment(arena, plan, copy);
+    copy->host_ports = NULL;
+    copy->host_port_count = 0;
+    copy->publish_ports = NULL;
+    copy->publish_port_count = 0;
     copy->working_directory = arena_slice(arena, plan->working_directory);
     copy->grants = NULL;
     copy->grant_count = 0;

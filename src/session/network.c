@@ -230,9 +230,11 @@ static bool configure(struct network *network, struct error *err)
            publish(&session->plan, config, err);
 }
 
-bool network_open(struct session *session, int control_fd, struct network *network, struct error *err)
+bool network_open(struct session *session, struct arena *shared, int control_fd, struct network *network,
+                  struct error *err)
 {
     const struct plan *plan = &session->plan;
+    uint16_t *host_ports = arena_alloc(shared, plan->host_port_count * sizeof *host_ports);
     int ends[2];
 
     *network =
@@ -255,8 +257,10 @@ bool network_open(struct session *session, int control_fd, struct network *netwo
         return error_set_errno(err, errno, "cannot make a socket for the network process");
     network->served = ends[0];
     network->hooks.inside = ends[1];
+    for (size_t i = 0; i < plan->host_port_count; i++)
+        host_ports[i] = plan->host_ports[i];
     network->inside = (struct net_inside){.socket = ends[1],
-                                          .host_ports = plan->host_ports,
+                                          .host_ports = host_ports,
                                           .host_port_count = plan->host_port_count,
                                           .outlets = plan->publish_port_count > 0};
     return true;

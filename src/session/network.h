@@ -26,9 +26,10 @@ struct network {
 };
 
 /* What can be refused before anything is started: ports that are taken, a parent
- * proxy that cannot be understood. `control` is the descriptor of --control-fd; 0:
- * none. network_close must follow in any case. */
-bool network_open(struct session *session, int control, struct network *network, struct error *err);
+ * proxy that cannot be understood. What pid 1 needs is put into `shared`, and so is `network` itself. `control` is the
+ * descriptor of --control-fd; 0: none. network_close must follow in any case. */
+bool network_open(struct session *session, struct arena *shared, int control, struct network *network,
+                  struct error *err);
 
 /* Ends the network process, and says what was refused. */
 void network_close(struct network *network);

@@ -28,9 +28,10 @@ enum jail_end session_run(struct session *session, char *const *argv, int contro
     }
     if (session->plan.network != NETWORK_FILTERED)
         return jail_run(&session->plan, argv, head_start, &company, status, err);
-    network = ARENA_NEW(session->arena, struct network);
+    struct arena *shared = head_start ? jail_shared(head_start) : session->arena;
+    network = ARENA_NEW(shared, struct network);
     enum jail_end end = JAIL_REFUSED;
-    if (network_open(session, control_fd, network, err)) {
+    if (network_open(session, shared, control_fd, network, err)) {
         company.network = &network->hooks;
         end = jail_run(&session->plan, argv, head_start, &company, status, err);
     }
