@@ -223,6 +223,9 @@ static void end_the_rest(const struct init *init)
         sweep_descendants();
         return;
     }
+    /* Whose parent has gone is pid 1's child: without any, nobody is left. */
+    if (has_namespaces(init) && waitpid(-1, NULL, __WALL | WNOHANG) < 0 && errno == ECHILD)
+        return;
     kill(-1, SIGKILL);
     while (waitpid(-1, NULL, __WALL) > 0 || errno == EINTR)
         ;
