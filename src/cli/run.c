@@ -95,7 +95,11 @@ static enum jail_end attempt(struct arena *arena, const struct options *options,
     struct session *session = ARENA_NEW(arena, struct session);
     struct error why = *err;
 
-    bool prepared = session_prepare(arena, &options->request, session, err);
+    bool prepared = session_read(arena, &options->request, session, err);
+    if (prepared) {
+        jail_tell_network(head_start, policy_network_mode(&session->policy) != NETWORK_HOST);
+        prepared = session_resolve(session, tree_of_host(arena)) && session_plan(session, err);
+    }
     if (!again || !prepared)
         session_say(session, err);
     *err = why;

@@ -231,6 +231,7 @@ static int run(struct arena *arena, const struct srt_options *options, int contr
     }
     if (again && !session_read(arena, &request, session, &err))
         return refuse(session, &err);
+    jail_tell_network(head_start, policy_network_mode(&session->policy) != NETWORK_HOST);
     if (!session_resolve(session, tree_of_host(arena)) || !session_plan(session, &err))
         return refuse(session, &err);
     if (say_objections(session))

@@ -8,6 +8,7 @@
 /* Supervisor to pid 1. */
 enum order_kind {
     ORDER_MAPPED,       /* the id maps are written */
+    ORDER_NETWORK,      /* `value` is 1 if the run has a network of its own, 0 if it has the host's */
     ORDER_START,        /* the plan is made */
     ORDER_SIGNAL,       /* cloche got signal `value` ... */
     ORDER_GROUP_SIGNAL, /* ... and everything in its process group did, for certain */

@@ -113,6 +113,7 @@ void deliver(const struct addressee *to, const struct order *order)
         go_on(to, order->value != 0);
         break;
     case ORDER_MAPPED:
+    case ORDER_NETWORK:
     case ORDER_START:
         break;
     }

@@ -75,6 +75,7 @@ void head_start_go(struct head_start *head_start)
 {
     const struct jail_network *network = head_start->init->network;
 
+    jail_tell_network(head_start, head_start->init->target.plan->network != NETWORK_HOST);
     order_send(head_start->control, ORDER_START, 0);
     if (network)
         descriptor_send(head_start->control, network->inside);
@@ -95,6 +96,14 @@ bool head_start_use(struct head_start *head_start, const struct init *init)
         return false;
     head_start_go(head_start);
     return true;
+}
+
+void jail_tell_network(struct head_start *head_start, bool own)
+{
+    if (!head_start || head_start->told_network)
+        return;
+    order_send(head_start->control, ORDER_NETWORK, own);
+    head_start->told_network = true;
 }
 
 struct arena *jail_shared(struct head_start *head_start)

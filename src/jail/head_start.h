@@ -12,6 +12,7 @@ struct head_start {
     struct init *init; /* where pid 1 will look */
     struct outset outset;
     struct arena shared; /* with pid 1 */
+    bool told_network;
 };
 
 /* A pid 1 that begins at once; signals must be blocked. JAIL_ENDED: it does. */

@@ -70,7 +70,7 @@ static bool close_others(int doorman, int control, size_t kept, struct error *er
     return error_set_errno(err, errno, "cannot close descriptors");
 }
 
-static void await(int control, enum order_kind kind)
+static int await(int control, enum order_kind kind)
 {
     struct order order;
 
@@ -78,6 +78,7 @@ static void await(int control, enum order_kind kind)
         if (!order_receive(control, &order))
             _exit(0); /* the supervisor knows why */
     } while (order.kind != kind);
+    return order.value;
 }
 
 /* Told apart from other failures, because another plan may do. */
@@ -107,13 +108,18 @@ struct beginning {
 
 static bool take_namespaces(const struct outset *outset, int control, struct error *err)
 {
-    if (!spawn_other_namespaces(outset->own_network, err))
+    if (!spawn_other_namespaces(err))
         return false;
-    if (identity_is_mapped_by_parent(outset->user))
-        await(control, ORDER_MAPPED);
-    else if (!identity_map_self(outset->user, outset->group, err))
-        return false;
-    return !outset->own_network || loopback_up(err);
+    if (!identity_is_mapped_by_parent(outset->user))
+        return identity_map_self(outset->user, outset->group, err);
+    await(control, ORDER_MAPPED);
+    return true;
+}
+
+/* Last, because the policy must be read to know whether there is to be one. */
+static bool take_network(int control, struct error *err)
+{
+    return await(control, ORDER_NETWORK) == 0 || (spawn_network_namespace(err) && loopback_up(err));
 }
 
 /* If this fails, `*kind` is how to report it. */
@@ -130,7 +136,7 @@ static bool begin(const struct outset *outset, int doorman, int control, struct 
     handed_replace_files(&beginning->handed, control + 1);
     if (limits_make_room(mounts_descriptors(NULL), &beginning->open_files, err) &&
         mounts_begin(outset, &beginning->arena, &beginning->mounts, err))
-        return true;
+        return take_network(control, err);
     *kind = why_not_mounted(outset);
     return false;
 }

@@ -30,6 +30,10 @@ struct head_start;
 /* NULL: there is none, and nothing is lost but time. */
 struct head_start *jail_begin(struct arena *arena);
 
+/* As soon as it is known: has the run a network of its own? The plan must say the
+ * same then. `head_start` may be NULL. */
+void jail_tell_network(struct head_start *head_start, bool own);
+
 /* Pid 1 sees what is allocated from it. */
 struct arena *jail_shared(struct head_start *head_start);
 

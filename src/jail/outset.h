@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 struct outset {
-    bool own_network;
     bool shares_proc; /* the host's /proc instead of a fresh one */
     bool keep_file_capabilities;
     uint64_t memory; /* what the run's tmpfs may take; 0: the kernel's own limit */
@@ -19,7 +18,6 @@ struct outset {
 static inline struct outset outset_of(const struct plan *plan)
 {
     return (struct outset){
-        .own_network = plan->network != NETWORK_HOST,
         .shares_proc = plan->policy->around.shares_proc,
         .keep_file_capabilities = plan->keep_file_capabilities,
         .memory = plan->memory.value,
@@ -30,14 +28,14 @@ static inline struct outset outset_of(const struct plan *plan)
 
 static inline struct outset outset_guess(void)
 {
-    return (struct outset){.own_network = true, .user = geteuid(), .group = getegid()};
+    return (struct outset){.user = geteuid(), .group = getegid()};
 }
 
 /* The same sandbox to begin with? */
 static inline bool outset_equal(const struct outset *a, const struct outset *b)
 {
-    return a->own_network == b->own_network && a->shares_proc == b->shares_proc &&
-           a->keep_file_capabilities == b->keep_file_capabilities && a->memory == b->memory;
+    return a->shares_proc == b->shares_proc && a->keep_file_capabilities == b->keep_file_capabilities &&
+           a->memory == b->memory;
 }
 
 #endif

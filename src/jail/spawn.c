@@ -1,4 +1,4 @@
-/* Namespaces from one clone3 and one unshare; there is no second program and no
+/* Namespaces from one clone3 and two unshares; there is no second program and no
  * re-exec. */
 #include "jail/spawn.h"
 
@@ -64,11 +64,14 @@ bool spawn_namespaces(int cgroup, pid_t *child, struct error *err)
     return true;
 }
 
-bool spawn_other_namespaces(bool own_network, struct error *err)
+bool spawn_other_namespaces(struct error *err)
 {
-    int kinds = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP | (own_network ? CLONE_NEWNET : 0);
+    return unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP) == 0 || fail(err);
+}
 
-    return unshare(kinds) == 0 || fail(err);
+bool spawn_network_namespace(struct error *err)
+{
+    return unshare(CLONE_NEWNET) == 0 || fail(err);
 }
 
 bool loopback_up(struct error *err)

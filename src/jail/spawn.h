@@ -11,10 +11,10 @@
  * Leaves errno as the kernel set it. */
 bool spawn_namespaces(int cgroup, pid_t *child, struct error *err);
 
-/* In the child: the mount, ipc, uts and cgroup namespaces, and a network namespace
- * if `own_network`. They take their time, which need not be the parent's. Leaves
- * errno as the kernel set it. */
-bool spawn_other_namespaces(bool own_network, struct error *err);
+/* In the child: the mount, ipc, uts and cgroup namespaces, and the one for the
+ * network. They take their time, which need not be the parent's. */
+bool spawn_other_namespaces(struct error *err);
+bool spawn_network_namespace(struct error *err);
 
 /* Did the kernel, by this errno, refuse the namespaces as such? It may lack a
  * kind of them, or forbid them, or its limits do. */
