@@ -112,6 +112,11 @@ const struct plan *plan_copy(struct arena *arena, const struct plan *plan)
     copy->weaker = NULL;
     copy->memory.cgroup = NULL;
     copy->processes.cgroup = NULL;
+    copy->no_doorman = NULL;
+    copy->doorman_reasons = NULL;
+    copy->doorman_reason_count = 0;
+    copy->doorman_roots = NULL;
+    copy->doorman_root_count = 0;
     copy->holds = NULL;
     copy->hold_count = 0;
     copy->refusals = NULL;
