@@ -124,6 +124,7 @@ int main(int argc, char **argv)
     }
     if (seccomp_export_bpf(context, file) < 0)
         fail("cannot export the filter");
+    seccomp_release(context); /* the sanitizers look at the build as well */
     ssize_t size = pread(file, program, sizeof program, 0);
     if (size <= 0 || (size_t)size % sizeof *program != 0)
         fail("cannot read the exported filter");
