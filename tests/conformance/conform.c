@@ -43,7 +43,7 @@ void give_up(const char *what)
     exit(3);
 }
 
-static void say_head(const char *words, va_list values)
+static void __attribute__((format(printf, 1, 0))) say_head(const char *words, va_list values)
 {
     printf("%s: ", current);
     vprintf(words, values);
