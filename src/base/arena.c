@@ -143,6 +143,28 @@ bool arena_is_shared(const struct arena *arena)
     return arena->shared;
 }
 
+bool arena_part(const struct arena *arena)
+{
+    struct arena_block *block = arena->newest;
+
+    while (block && !block->mapped)
+        block = block->older;
+    if (!block)
+        return true;
+    size_t size = block->mapped;
+    size_t used = sizeof *block + block->used;
+    void *copy = malloc(used);
+    if (!copy)
+        return false;
+    memcpy(copy, block, used);
+    void *memory =
+        mmap(block, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+    if (memory != MAP_FAILED)
+        memcpy(memory, copy, used);
+    free(copy);
+    return memory != MAP_FAILED;
+}
+
 void arena_free(struct arena *arena)
 {
     struct arena_block *block = arena->newest;

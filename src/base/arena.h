@@ -37,6 +37,10 @@ char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((
 void arena_share(struct arena *arena, size_t size);
 bool arena_is_shared(const struct arena *arena);
 
+/* In a process that shares one: from now on it has a copy of its own, at the same
+ * addresses, and what it does there is seen by nobody. False if it cannot be had. */
+bool arena_part(const struct arena *arena);
+
 void arena_free(struct arena *arena);
 
 #define ARENA_NEW(arena, type) ((type *)arena_alloc((arena), sizeof(type)))

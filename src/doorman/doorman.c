@@ -196,7 +196,8 @@ void doorman_main(void *argument, int socket, pid_t init)
         .umask = umask(0),
     };
     set_limits(plan);
-    if (!open_host(&house))
+    /* The supervisor's memory, and pid 1's: not for one that hostile arguments come to. */
+    if (!arena_part(plan->policy->arena) || !open_host(&house))
         _exit(1);
     /* The run was refused: the supervisor knows why, says so, and ends us. */
     while (!receive(&house, socket))
