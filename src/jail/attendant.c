@@ -58,13 +58,19 @@ bool attending_start(struct attending *attending, pid_t init, struct error *err)
     return true;
 }
 
+void attending_kill(const struct attending *attending)
+{
+    if (attending->pid > 0)
+        kill(attending->pid, SIGKILL);
+}
+
 void attending_end(struct attending *attending)
 {
     fd_close(&attending->socket);
     fd_close(&attending->pidfd);
     if (attending->pid <= 0)
         return;
-    kill(attending->pid, SIGKILL);
+    attending_kill(attending);
     while (waitpid(attending->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     attending->pid = -1;

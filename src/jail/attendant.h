@@ -28,6 +28,9 @@ struct attending {
 /* The process, once pid 1 exists. */
 bool attending_start(struct attending *attending, pid_t init, struct error *err);
 
+/* Kills it; it ends while others do. */
+void attending_kill(const struct attending *attending);
+
 /* Kills and reaps it; closes what is open. */
 void attending_end(struct attending *attending);
 

@@ -206,8 +206,9 @@ static enum jail_end run(struct supervised *supervised, char *const *argv, struc
                                    : start_confined(&init, supervised, err);
     if (end == JAIL_ENDED) {
         bool reported = supervise(supervised, &report, &timed_out);
-        attending_end(&supervised->doorman);
+        attending_kill(&supervised->doorman);
         wait_for_end(supervised->init);
+        attending_end(&supervised->doorman);
         if (!namespaces && !reported)
             clean_up_confined(plan);
         bool killed = !reported || (report.kind == REPORT_ENDED && status_of(report.value) > JAIL_STATUS_SIGNAL);
