@@ -51,6 +51,7 @@ class NameServer:
         self.asked = []
         self.delay = 0
         self.silent = False
+        self.only_tcp = False  # over UDP it says no more than that
         threading.Thread(target=self._serve_udp, daemon=True).start()
         threading.Thread(target=self._serve_tcp, daemon=True).start()
 
@@ -92,6 +93,10 @@ class NameServer:
 
     def _serve_udp(self):
         def reply(message, sender):
+            if self.only_tcp:
+                _, _, question = self._question(message)
+                self.udp.sendto(message[:2] + struct.pack("!HHHHH", 0x8380, 1, 0, 0, 0) + question, sender)
+                return
             answer = self._answer(message)
             if answer:
                 self.udp.sendto(answer, sender)

@@ -125,6 +125,16 @@ def test_a_dead_name_server_is_an_error_within_bounds(world, person, site):
         world.names.silent = False
 
 
+def test_a_name_server_that_wants_to_be_asked_over_tcp_is(world, go):
+    world.names.add("long.test", SERVER_V4)
+    world.names.only_tcp = True
+    try:
+        assert go("curl", "-sS", "--noproxy", "*", "http://long.test/x", options=["--allow-domain", "long.test"]).stdout == \
+            "page /x of long.test\n"
+    finally:
+        world.names.only_tcp = False
+
+
 def test_half_closed_connections_carry_the_rest(go, world):
     port = world.port()
 
