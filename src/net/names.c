@@ -27,6 +27,13 @@ struct names *names_new(void)
     return names;
 }
 
+void names_free(struct names *names)
+{
+    for (uint32_t i = 0; names && i < names->count; i++)
+        free((char *)(uintptr_t)names->names[i].ptr);
+    free(names);
+}
+
 static uint32_t hash(const struct names *names, struct slice name)
 {
     uint32_t value = names->seed;

@@ -12,6 +12,7 @@ enum { NAMES_MAX = 32768 };
 struct names;
 
 struct names *names_new(void); /* NULL: no memory */
+void names_free(struct names *names);
 
 /* The number of a name, given to it if it has none; false: the table is full. */
 bool names_number(struct names *names, struct slice name, uint32_t *number);

@@ -59,6 +59,7 @@ static int close_court(void **state)
 
     close(court->link[0]);
     close(court->link[1]);
+    guard_close(&court->judge.guard);
     arena_free(&court->arena);
     test_free(court);
     return 0;

@@ -36,6 +36,7 @@ static void test_a_name_keeps_its_address_and_the_address_leads_back(void **stat
     assert_true(slice_is(name, "a.example"));
     assert_true(names_find(names, &v6, &name));
     assert_true(slice_is(name, "a.example"));
+    names_free(names);
 }
 
 static void test_an_address_given_to_no_name_is_known_as_such(void **state)
@@ -63,6 +64,7 @@ static void test_an_address_given_to_no_name_is_known_as_such(void **state)
         assert_int_equal(names_find(names, &address, &name), cases[i].synthetic);
         assert_int_equal(name.len, 0);
     }
+    names_free(names);
 }
 
 static void test_a_full_table_says_so_and_forgets_nothing(void **state)
@@ -87,6 +89,7 @@ static void test_a_full_table_says_so_and_forgets_nothing(void **state)
         assert_true(names_find(names, &address, &name));
         assert_true(slice_is(name, text));
     }
+    names_free(names);
 }
 
 int main(void)
