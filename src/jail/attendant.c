@@ -1,12 +1,17 @@
 /* An attendant is forked from the supervisor, so it has the policy and the plan
  * in its memory; it keeps one socket and nothing else that was open. It is in a
- * process group of its own: what the terminal sends is not for it. */
+ * process group of its own: what the terminal sends is not for it.
+ *
+ * Many commands end before anything is asked of it, so it is not made before: the
+ * supervisor looks at the message for it, which stays where it is, and waits with
+ * the listener for the first call. It never reads one. */
 #include "jail/attendant.h"
 
 #include "base/fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -38,24 +43,77 @@ static void attend(const struct attending *attending, pid_t supervisor, pid_t in
     _exit(1);
 }
 
-bool attending_start(struct attending *attending, pid_t init, struct error *err)
+static bool start(struct attending *attending, pid_t init, struct error *err)
 {
     pid_t supervisor = getpid();
 
-    if (!attending->attendant) {
-        fd_close(&attending->socket);
-        return true;
-    }
     attending->pid = fork();
     if (attending->pid < 0)
         return error_set_errno(err, errno, "cannot make a process for %s", attending->attendant->name);
     if (attending->pid == 0)
         attend(attending, supervisor, init);
     fd_close(&attending->socket);
+    fd_close(&attending->listener);
     attending->pidfd = (int)syscall(SYS_pidfd_open, attending->pid, 0);
     if (attending->pidfd < 0)
         return error_set_errno(err, errno, "cannot watch %s", attending->attendant->name);
     return true;
+}
+
+bool attending_begin(struct attending *attending, pid_t init, struct error *err)
+{
+    if (!attending->attendant)
+        fd_close(&attending->socket);
+    return !attending->attendant || !attending->attendant->at_once || start(attending, init, err);
+}
+
+int attending_watched(const struct attending *attending)
+{
+    if (attending->pidfd >= 0)
+        return attending->pidfd;
+    return attending->listener >= 0 ? attending->listener : attending->socket;
+}
+
+/* The first of the descriptors that are waiting in the socket. */
+static bool find_listener(struct attending *attending)
+{
+    union {
+        char bytes[CMSG_SPACE(SENT_MAX * sizeof(int))];
+        struct cmsghdr alignment;
+    } control = {0};
+    char byte;
+    struct iovec part = {&byte, 1};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    int found[SENT_MAX] = {-1, -1, -1, -1};
+
+    if (recvmsg(attending->socket, &message, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1)
+        return false;
+    const struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
+        return false;
+    memcpy(found, CMSG_DATA(head), head->cmsg_len - CMSG_LEN(0));
+    for (size_t i = 1; i < SENT_MAX; i++)
+        fd_close(&found[i]);
+    attending->listener = found[0];
+    return true;
+}
+
+enum attending_news attending_hear(struct attending *attending, short events, pid_t init, struct error *err)
+{
+    if (attending->pidfd >= 0)
+        return ATTENDING_ENDED;
+    if (attending->listener < 0) {
+        if (!find_listener(attending))
+            fd_close(&attending->socket); /* there will be no command */
+        return ATTENDING_GOES_ON;
+    }
+    if (events & POLLIN)
+        return start(attending, init, err) ? ATTENDING_GOES_ON : ATTENDING_FAILED;
+    /* Nobody is left who could ask. */
+    fd_close(&attending->listener);
+    fd_close(&attending->socket);
+    return ATTENDING_GOES_ON;
 }
 
 void attending_kill(const struct attending *attending)
@@ -67,6 +125,7 @@ void attending_kill(const struct attending *attending)
 void attending_end(struct attending *attending)
 {
     fd_close(&attending->socket);
+    fd_close(&attending->listener);
     fd_close(&attending->pidfd);
     if (attending->pid <= 0)
         return;

@@ -1,6 +1,6 @@
-/* Processes that work for a run beside it, in no namespace of its: started when
- * pid 1 exists, ended with the run. When one ends earlier, the run ends. What
- * they do is not this room's matter: session says. */
+/* A process that works for a run beside it: started when a system call of the
+ * command first waits for it, ended with the run. When it ends earlier, the run
+ * ends. What it does is not this room's matter: session says. */
 #ifndef CLOCHE_JAIL_ATTENDANT_H
 #define CLOCHE_JAIL_ATTENDANT_H
 
@@ -11,22 +11,33 @@
 struct attendant {
     const char *name; /* for messages: "the doorman" */
     /* Runs in the attendant's own process and never returns. `socket` leads to the
-     * inside: pid 1, or the command before its execve, sends descriptors over it. All other
-     * descriptors are closed, signals are blocked, and it dies with the supervisor. */
+     * inside: the command, before its execve, sends descriptors over it, the listener of its
+     * filter first. All other descriptors are closed, signals are blocked, and it dies with
+     * the supervisor. */
     void (*main)(void *argument, int socket, pid_t init);
     void *argument;
+    bool at_once; /* the command waits for it before its execve */
 };
 
 /* One that has been started, or is to be. */
 struct attending {
     const struct attendant *attendant; /* NULL: there is none */
     int socket;                        /* to the inside, until it has it */
+    int listener;                      /* readable when a call waits for it, until it is there */
     pid_t pid;
-    int pidfd; /* readable when it has ended; -1: there is none */
+    int pidfd; /* readable when it has ended */
 };
 
-/* The process, once pid 1 exists. */
-bool attending_start(struct attending *attending, pid_t init, struct error *err);
+/* Once pid 1 exists. */
+bool attending_begin(struct attending *attending, pid_t init, struct error *err);
+
+/* The descriptor whose news are to be heard (POLLIN); -1: none. */
+int attending_watched(const struct attending *attending);
+
+/* ATTENDING_ENDED: the process has ended. ATTENDING_FAILED: it could not be started, for
+ * the reason in `err`. */
+enum attending_news { ATTENDING_GOES_ON, ATTENDING_ENDED, ATTENDING_FAILED };
+enum attending_news attending_hear(struct attending *attending, short events, pid_t init, struct error *err);
 
 /* Kills it; it ends while others do. */
 void attending_kill(const struct attending *attending);

@@ -134,7 +134,7 @@ static enum jail_end start_in_namespaces(struct init *init, struct head_start *h
     supervised->control = head_start->control;
     supervised->doorman.socket = head_start->doorman;
     head_start->child = 0;
-    if (!attending_start(&supervised->doorman, supervised->init, err)) {
+    if (!attending_begin(&supervised->doorman, supervised->init, err)) {
         kill(supervised->init, SIGKILL);
         wait_for_end(supervised->init);
         return JAIL_REFUSED;
@@ -228,7 +228,7 @@ enum jail_end jail_run(const struct plan *plan, char *const *argv, struct head_s
         .plan = plan,
         .network = company->network,
         .control = -1,
-        .doorman = {.attendant = company->doorman, .socket = -1, .pid = -1, .pidfd = -1},
+        .doorman = {.attendant = company->doorman, .socket = -1, .listener = -1, .pid = -1, .pidfd = -1},
     };
     struct cgroup cgroup;
     const struct sigaction by_default = {.sa_handler = SIG_DFL};

@@ -178,7 +178,7 @@ static int wait_for_news(const struct supervised *run, struct pollfd polled[POLL
 {
     polled[POLLED_REPORTS] = (struct pollfd){.fd = run->control, .events = POLLIN};
     polled[POLLED_SIGNALS] = (struct pollfd){.fd = run->signals, .events = POLLIN};
-    polled[POLLED_DOORMAN] = (struct pollfd){.fd = run->doorman.pidfd, .events = POLLIN};
+    polled[POLLED_DOORMAN] = (struct pollfd){.fd = attending_watched(&run->doorman), .events = POLLIN};
     for (int i = 0; i < JAIL_WATCHES_MAX; i++)
         polled[POLLED_WATCHES + i] =
             (struct pollfd){.fd = run->network ? run->network->watches[i].fd : -1, .events = POLLIN};
@@ -192,6 +192,24 @@ static void serve_network(struct jail_network *network, const struct pollfd *pol
         if (polled[i].revents && watch->fd == polled[i].fd)
             watch->ready(network->argument, watch);
     }
+}
+
+/* False if the run cannot go on. */
+static bool hear_doorman(struct supervised *run, short events)
+{
+    struct error error;
+
+    switch (attending_hear(&run->doorman, events, run->init, &error)) {
+    case ATTENDING_GOES_ON:
+        return true;
+    case ATTENDING_FAILED:
+        log_error("%s", error.text);
+        break;
+    case ATTENDING_ENDED:
+        break;
+    }
+    run->doorman_gone = true;
+    return false;
 }
 
 bool supervise(struct supervised *run, struct report *report, bool *timed_out)
@@ -226,8 +244,7 @@ bool supervise(struct supervised *run, struct report *report, bool *timed_out)
         if (polled[POLLED_SIGNALS].revents)
             pass_signal_on(run);
         serve_network(run->network, polled + POLLED_WATCHES);
-        if (polled[POLLED_DOORMAN].revents) {
-            run->doorman_gone = true;
+        if (polled[POLLED_DOORMAN].revents && !hear_doorman(run, polled[POLLED_DOORMAN].revents)) {
             end_now(run);
             return false;
         }

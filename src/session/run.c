@@ -10,7 +10,12 @@
 enum jail_end session_run(struct session *session, char *const *argv, int control_fd, struct head_start *head_start,
                           int *status, struct error *err)
 {
-    struct attendant doorman = {.name = "the doorman", .main = doorman_main, .argument = &session->plan};
+    struct attendant doorman = {
+        .name = "the doorman",
+        .main = doorman_main,
+        .argument = &session->plan,
+        .at_once = session->plan.doorman.datagrams,
+    };
     struct jail_company company = {.doorman = plan_has_doorman(&session->plan) ? &doorman : NULL};
     struct network *network;
 
