@@ -181,7 +181,7 @@ static void start(void *argument, struct jail_watch *watch)
     watch->fd = -1;
     fd_close(&network->alarm);
     network->started = judge_open(network, &err) &&
-                       net_start(&network->config, network->served, network->session->arena, &network->process, &err);
+                       net_start(&network->config, network->served, network->shared, &network->process, &err);
     fd_close(&network->served);
     close_published(&network->config);
     network->hooks.watches[WATCH_LINK].fd = network->started ? network->process.link : -1;
@@ -237,8 +237,12 @@ bool network_open(struct session *session, struct arena *shared, int control_fd,
     uint16_t *host_ports = arena_alloc(shared, plan->host_port_count * sizeof *host_ports);
     int ends[2];
 
-    *network =
-        (struct network){.session = session, .served = -1, .alarm = -1, .inside = {.socket = -1}, .reload = {.fd = -1}};
+    *network = (struct network){.session = session,
+                                .shared = shared,
+                                .served = -1,
+                                .alarm = -1,
+                                .inside = {.socket = -1},
+                                .reload = {.fd = -1}};
     network->hooks = (struct jail_network){.argument = network,
                                            .begun = begun,
                                            .set_up_inside = set_up_inside,

@@ -13,6 +13,7 @@
 
 struct network {
     struct session *session;
+    struct arena *shared; /* where this is: pid 1 sees it, the network process must not */
     struct net_config config;
     struct net_inside inside;
     struct net_process process;

@@ -37,13 +37,14 @@ def python(text):
 
 
 def network_process(run):
-    """Host pid of the network process of a run: the child that is in the network of its parent."""
+    """Host pid of the network process of a run: the child that is in the network of its parent and sees no file."""
     def children():
         for entry in os.listdir("/proc"):
             with contextlib.suppress(OSError, ValueError):
                 with open(f"/proc/{int(entry)}/stat") as stat:
                     parent = int(stat.read().rsplit(")", 1)[1].split()[1])
-                if parent == run.pid and os.readlink(f"/proc/{entry}/ns/net") == os.readlink(f"/proc/{run.pid}/ns/net"):
+                if parent == run.pid and os.readlink(f"/proc/{entry}/ns/net") == os.readlink(f"/proc/{run.pid}/ns/net") \
+                        and os.listdir(f"/proc/{entry}/root") == []:
                     yield int(entry)
 
     assert wait_until(lambda: list(children()))

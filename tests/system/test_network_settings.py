@@ -186,8 +186,9 @@ def test_a_variable_that_the_policy_sets_is_the_policys(go):
 def test_a_filtered_run_inside_a_run_is_refused_by_name(go, person):
     """The outer run's filter lets nobody inside touch nf_tables."""
     nested = person.file("nested.json", {"extends": [], "allowNestedUserNamespaces": True})
-    options = ["-s", nested, "--allow-read", person.binaries]
-    answer = go({}, person.binaries / "cloche", "run", "--allow-domain", "site.test", "--", "echo", "ran", options=options)
+    weaker = ["--allow-degraded", "late-names", "--allow-degraded", "protected-names"]  # there is no doorman in either
+    answer = go({}, person.binaries / "cloche", "run", *weaker, "--allow-domain", "site.test", "--", "echo", "ran",
+                options=["-s", nested, *weaker, "--allow-read", person.binaries])
     assert answer.returncode == 125 and "ran" not in answer.stdout, answer
     assert "network" in answer.stderr and "cloche doctor" in answer.stderr, answer
 
