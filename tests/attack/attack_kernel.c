@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <linux/keyctl.h>
 #include <mqueue.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +14,6 @@
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 static const struct {
@@ -118,63 +116,6 @@ static int call_by_int80(char **words)
 #endif
 }
 
-static socklen_t address_of(const char *name, struct sockaddr_un *address)
-{
-    size_t length = strlen(name) < sizeof address->sun_path ? strlen(name) : sizeof address->sun_path;
-
-    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
-    memcpy(address->sun_path, name, length);
-    if (name[0] == '@')
-        address->sun_path[0] = '\0';
-    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
-}
-
-/* @NAME is an abstract socket. Says what the server greets with. */
-static int connect_to(char **words)
-{
-    struct sockaddr_un address;
-    socklen_t length = address_of(words[0], &address);
-    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-
-    if (fd < 0 || connect(fd, (struct sockaddr *)&address, length) < 0)
-        return -1;
-    return show(fd);
-}
-
-static int connect_to_own(char **words)
-{
-    struct sockaddr_un address;
-    socklen_t length = address_of(words[0], &address);
-    int server = socket(AF_UNIX, SOCK_STREAM, 0);
-    int client = socket(AF_UNIX, SOCK_STREAM, 0);
-
-    if (server < 0 || bind(server, (struct sockaddr *)&address, length) < 0 || listen(server, 1) < 0)
-        return -1;
-    return connect(client, (struct sockaddr *)&address, length);
-}
-
-static int send_to(char **words)
-{
-    struct sockaddr_un address;
-    socklen_t length = address_of(words[0], &address);
-    int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
-
-    if (fd < 0)
-        return -1;
-    return sendto(fd, words[1], strlen(words[1]), 0, (struct sockaddr *)&address, length) < 0 ? -1 : 0;
-}
-
-static int send_to_from_pair(char **words)
-{
-    struct sockaddr_un address;
-    socklen_t length = address_of(words[0], &address);
-    int pair[2];
-
-    if (socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) < 0)
-        return -1;
-    return sendto(pair[0], words[1], strlen(words[1]), 0, (struct sockaddr *)&address, length) < 0 ? -1 : 0;
-}
-
 static int make_shared_memory(char **words)
 {
     int id = shmget((key_t)number(words[0]), 4096, IPC_CREAT | IPC_EXCL | 0666);
@@ -257,10 +198,6 @@ const struct operation kernel_operations[] = {
     {"call", 1, any_call},
     {"call-by-x32", 1, call_by_x32},
     {"call-by-int80", 0, call_by_int80},
-    {"connect", 1, connect_to},
-    {"connect-to-own", 1, connect_to_own},
-    {"send-to", 2, send_to},
-    {"send-to-from-pair", 2, send_to_from_pair},
     {"make-shared-memory", 2, make_shared_memory},
     {"remove-shared-memory", 1, remove_shared_memory},
     {"read-shared-memory", 1, read_shared_memory},

@@ -44,8 +44,10 @@ int show(int fd)
 
 static const struct operation *find(const char *name)
 {
-    const struct operation *const parts[] = {file_operations, namespace_operations, process_operations,
-                                             kernel_operations, send_operations};
+    const struct operation *const parts[] = {
+        file_operations,    name_operations,   socket_operations, namespace_operations,
+        process_operations, kernel_operations, send_operations,
+    };
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         for (const struct operation *operation = parts[i]; operation->name; operation++) {

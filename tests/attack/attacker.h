@@ -12,6 +12,8 @@ struct operation {
 };
 
 extern const struct operation file_operations[];
+extern const struct operation name_operations[];
+extern const struct operation socket_operations[];
 extern const struct operation namespace_operations[];
 extern const struct operation process_operations[];
 extern const struct operation kernel_operations[];
