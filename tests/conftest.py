@@ -85,9 +85,9 @@ class Person:
             env={**self.environment, **(environment or {})},
             text=True,
             errors="surrogateescape",
-            timeout=60,
             check=False,
-            **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **keywords},
+            **{"timeout": 60, "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
+               **keywords},
             **as_person(self),
         )
 

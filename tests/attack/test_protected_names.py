@@ -60,8 +60,9 @@ WAYS_TO_MARK = [
     ["change-times-of-link", "X"], ["change-times-by-empty-path", "X"], ["change-times-reopened", "X"],
     ["change-times-by-descriptor", "X"], ["set-attribute", "X"], ["set-attribute-of-link", "X"],
     ["set-attribute-reopened", "X"], ["set-attribute-at", "X"], ["change-attribute-by-descriptor", "X"],
-    ["set-flags", "X"], ["set-extended-flags", "X"], ["set-flags-by-call", "X"],
 ]
+# What chattr does is refused for all files: the filter sees no name.
+WAYS_TO_FLAG = [["set-flags", "X"], ["set-extended-flags", "X"], ["set-flags-by-call", "X"]]
 # These cannot succeed for anybody: the descriptor is for reading.
 WAYS_IN_VAIN = [["truncate-by-descriptor", "X"], ["map-for-writing", "X"], ["allocate-by-descriptor", "X"],
                 ["patch-mapping", "X", "evil"]]
@@ -91,7 +92,8 @@ def project(jail):
 
 
 def spelled(ways, name, other="ordinary"):
-    return [[{"X": name, "OTHER": other}.get(word, word) for word in way] for way in ways]
+    named = {"X": name, "X/new": f"{name}/new", "OTHER": other}
+    return [[named.get(word, word) for word in way] for way in ways]
 
 
 def successes(tried, found, accepted=frozenset()):
@@ -132,7 +134,7 @@ def test_a01_b27_to_b34_a_present_protected_name_is_changed_by_no_call(jail, pro
     for name in PRESENT:
         jail.person.file(place + name, "original" * 600)
         os.setxattr(project / place / name, "user.kept", b"x")
-    ways = WAYS_TO_CHANGE + WAYS_TO_MARK + WAYS_IN_VAIN + WAYS_TO_REMOVE
+    ways = WAYS_TO_CHANGE + WAYS_TO_MARK + WAYS_TO_FLAG + WAYS_IN_VAIN + WAYS_TO_REMOVE
     ways += [["remove-attribute", "X"], ["remove-attribute-by-descriptor", "X"], ["remove-attribute-at", "X"]]
     tried = [way for name in PRESENT for way in spelled(ways, place + name)]
     in_vain = frozenset({"EINVAL", "EBADF", "EIO"})
@@ -151,7 +153,8 @@ def test_every_such_call_changes_an_ordinary_name(jail, project):
     tried += [["remove-attribute", "deep/er/attributed"], ["change-attribute-by-descriptor", "deep/er/attributed"]]
     assert not_done(tried, jail.attacks(*tried)) == []
     assert sorted(os.listxattr(project / "deep/er/attributed")) == ["user.attack"]
-    assert jail.attack_outside("show-flags", project / "deep/er/plain").shown == "changed"
+    outside = jail.attacks_outside(["set-flags", "deep/er/plain"], ["show-flags", "deep/er/plain"])
+    assert outside[1].shown == "changed"
 
 
 @pytest.mark.parametrize("name", [".vscode", ".idea", ".husky", ".codex", ".git/hooks", ".claude/commands"])
@@ -167,8 +170,11 @@ def test_a05_a_protected_directory_is_neither_moved_nor_removed_nor_marked(jail,
     with unchanged(project):
         found = jail.attacks(*tried)
         assert successes(tried, found) == []
-    free = spelled(ways[:1] + ways[5:9] + ways[10:13], "deep/er/spare")
-    assert not_done(free[1:], jail.attacks(*free[1:])) == []
+    free = spelled([["chmod", "X", "0700"], ["change-times", "X"], ["set-attribute", "X"],
+                    ["chmod-by-descriptor", "X", "0700"], ["create", "X/new", "fine"], ["unlink", "X/new"],
+                    ["create-nameless", "X/new", "fine"], ["unlink", "X/new"], ["mkdir", "X/new"],
+                    ["rename", "X", "away"], ["rmdir", "away/new"], ["rmdir", "away"]], "deep/er/spare")
+    assert not_done(free, jail.attacks(*free)) == []
 
 
 # --- by every spelling ---------------------------------------------------------
@@ -259,7 +265,7 @@ def test_h111_the_case_of_letters_does_not_matter(jail, project):
 ORDINARY = [".bashrc2", "bashrc", ".bashrc ", ".bashrc\n", "\n.bashrc", ".bashrc\\", "\\.bashrc", "\udcff.bashrc",
             ".bashrc\udcff", ".bash\nrc", ".vscode2", "x.vscode", ".gitx", ".gitignore", ".gitattributes", ".github",
             ".git/hooks2", ".git/HEAD2", ".git/config2", ".git/refs/config", ".git/refs/hooks", ".git/objects/config",
-            ".claude/other.json", ".claude/settings", ".claude/commands2", ".env", ".bashrc.d", "Makefile"]
+            ".claude/other.json", ".claude/settings", ".claude/commands2", ".bashrc.d", "Makefile"]
 
 
 def test_a16_a_name_that_only_looks_like_one_is_ordinary(jail, project):
@@ -439,6 +445,7 @@ def test_a29_b31_a_bare_repository_of_before_is_protected(jail):
 def test_a29_a_git_directory_elsewhere_is_protected(jail):
     jail.person.file("ordinary")
     jail.person.directory(jail.person.project / "spare")
+    jail.person.directory(jail.person.project / "store")
     git(jail, "init", "-q", "--separate-git-dir", "store/elsewhere", "work")
     check_git_directory(jail, "store/elsewhere", "work/.git")
 
@@ -578,7 +585,7 @@ def test_h105_the_doorman_opens_nothing_for_others_that_they_could_not_open(jail
         found = jail.attacks(*tried)
         assert successes(tried, found, accepted) == []
     fine = [["write", "/proc/self/comm", "x"], ["write", "/proc/self/oom_score_adj", "900"],
-            ["write", "/dev/null", "x"], ["write", "/proc/self/fd/1", "seen\n"], ["write", "way/self/fd/1", "seen\n"]]
+            ["write", "/dev/null", "x"], ["write", "way/self/comm", "x"]]
     found = jail.attacks(*fine)
     assert not_done(fine, found) == []
 

@@ -4,7 +4,6 @@ says is compared line by line. What may differ is listed here, each with its rea
 The program says one line for each call: subject, call, result or error, and what it made. Nothing in it depends on
 the time, the place or a number that the kernel chose."""
 
-import difflib
 import itertools
 import re
 import shutil
@@ -64,15 +63,15 @@ def excused(person, outside, inside):
                and re.fullmatch(known.inside, found) for known in EVERYBODY + (ROOT if person.uid == 0 else []))
 
 
+def by_subject(lines):
+    return [list(group) for _, group in itertools.groupby(lines, lambda line: line.partition(":")[0])]
+
+
 def unexcused(person, outside, inside):
     """What is neither equal nor listed, as a person would want to read it."""
-    if len(outside) == len(inside):
-        pairs = list(zip(outside, inside))
-    else:
-        pairs = []
-        matcher = difflib.SequenceMatcher(None, outside, inside, autojunk=False)
-        for _, first, end, other_first, other_end in matcher.get_opcodes():
-            pairs += itertools.zip_longest(outside[first:end], inside[other_first:other_end])
+    pairs = []
+    for one, other in zip(by_subject(outside), by_subject(inside)):
+        pairs += itertools.zip_longest(one, other)
     return [f"\n  outside: {one}\n  inside:  {other}" for one, other in pairs
             if one != other and not excused(person, one, other)]
 

@@ -1,0 +1,132 @@
+"""Races against the doorman (C 49, 51; H 108): tests/attack/race.c rewrites names, exchanges directories and links, and
+replaces descriptors and the current directory while calls are being judged, from threads, from other processes and from
+a second run.
+
+Whatever happens in the directory that the run made is allowed; nothing may happen in the one from before. That is
+judged from outside: it is the same to the byte, and the host's server saw nobody. The same program is shown to catch a
+supervisor that checks a path and then lets the kernel read it again.
+
+RACE_MILLISECONDS is the time of each combination; the default is short, a long night finds more."""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import threading
+
+import pytest
+
+from attacking import BUILD, PATIENCE, state
+
+MILLISECONDS = int(os.environ.get("RACE_MILLISECONDS") or 150)
+CALLS = ["create", "write", "empty", "mkdir", "rename-to", "rename-from", "link", "symlink", "mknod", "unlink", "chmod",
+         "times", "truncate", "attribute", "bind", "connect"]
+SWAPS = ["thread", "shared", "vm", "mem", "directory", "link", "descriptor", "current"]
+LINE = re.compile(r"(\S+) (\S+) allowed (\d+) refused (\d+) other (\d+) swaps (\d+)")
+
+
+@pytest.fixture
+def backend():
+    return "namespaces"
+
+
+class Old:
+    """The directory from before, found again by its number, whatever it is called by then; and the host's server in it."""
+
+    def __init__(self, person):
+        self.person = person
+        for name in (".envrc", ".zprofile", ".ripgreprc", ".mcp.json"):
+            person.file(f"old/{name}", "original")
+        self.server = socket.socket(socket.AF_UNIX)
+        self.server.bind(str(person.project / "old/socket"))
+        (person.project / "old/socket").chmod(0o777)
+        self.server.listen(64)
+        self.visitors = 0
+        threading.Thread(target=self.serve, daemon=True).start()
+        self.inode = os.stat(person.project / "old").st_ino
+        self.before = self.now()
+
+    def serve(self):
+        try:
+            while True:
+                connection, _ = self.server.accept()
+                self.visitors += 1
+                connection.close()
+        except OSError:
+            pass
+
+    def now(self):
+        path = next(path for path in (self.person.project / "old", self.person.project / "new")
+                    if path.exists() and path.stat().st_ino == self.inode)
+        return state(path)[1:]
+
+    def is_untouched(self):
+        return self.now() == self.before and self.visitors == 0
+
+    def close(self):
+        self.server.close()
+
+
+@pytest.fixture
+def old(jail):
+    program = jail.attacker.with_name("race")
+    shutil.copy(BUILD / "tests" / "attack" / "race", program)
+    program.chmod(0o755)
+    jail.person.own(program)
+    directory = Old(jail.person)
+    directory.program = program
+    yield directory
+    directory.close()
+
+
+def counts(text):
+    return {(found[1], found[2]): [int(found[number]) for number in (3, 4, 5, 6)] for found in LINE.finditer(text)}
+
+
+def test_the_program_knows_these_calls_and_swaps(old):
+    for word, known in (("calls", CALLS), ("swaps", [*SWAPS, "neighbour"])):
+        done = subprocess.run([old.program, "--list", word], capture_output=True, text=True, check=True)
+        assert done.stdout.split() == known
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_c49_c51_h108_nothing_happens_where_it_must_not_while_all_is_exchanged(jail, old, call):
+    script = f'for swap in {" ".join(SWAPS)}; do "$0" {call} $swap {MILLISECONDS} || exit; done'
+    answer = jail.run("sh", "-c", script, old.program, timeout=PATIENCE + len(SWAPS) * MILLISECONDS / 1000)
+    assert answer.returncode == 0, answer
+    assert old.is_untouched(), answer.stdout
+    found = counts(answer.stdout)
+    assert len(found) == len(SWAPS), answer
+    # Both verdicts were given, and the enemy was at work.
+    allowed, refused, _, _ = map(sum, zip(*found.values()))
+    assert allowed > 20 and refused > 20, answer.stdout
+    assert [which for which, (*_, swaps) in found.items() if swaps < 20] == []
+
+
+@pytest.mark.parametrize("call", ["create", "mkdir", "rename-to", "unlink", "connect"])
+def test_h108_a_second_run_that_exchanges_directories_opens_nothing(jail, old, call):
+    milliseconds = 4 * MILLISECONDS
+    command = jail.command(old.program, "--exchange", str(milliseconds + 200))
+    with subprocess.Popen([jail.person.binaries / "cloche", *command], cwd=jail.person.project,
+                          env=jail.person.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, **jail.identity()) as neighbour:
+        answer = jail.run(old.program, call, "neighbour", str(milliseconds))
+        said, complaints = neighbour.communicate(timeout=PATIENCE)
+    assert answer.returncode == 0 and neighbour.returncode == 0, (answer, complaints)
+    assert old.is_untouched(), answer.stdout
+    (allowed, refused, _, _), = counts(answer.stdout).values()
+    assert allowed + refused > 5 and int(said.split()[1]) > 20, (answer.stdout, said)
+
+
+@pytest.mark.parametrize("swap", SWAPS)
+def test_a_supervisor_that_checks_and_lets_the_kernel_look_again_is_caught(jail, old, swap):
+    """So that it is known what the tests above are worth."""
+    for call in 4 * ["create", "write", "rename-from", "unlink", "connect", "chmod"]:
+        done = subprocess.run([old.program, "--racy", call, swap, "200"], cwd=jail.person.project, text=True,
+                              env=jail.person.environment, stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=PATIENCE, check=False, **jail.identity())
+        assert done.returncode == 0 and len(counts(done.stdout)) == 1, done
+        if not old.is_untouched():
+            return
+    pytest.fail("the race harness catches nothing")
