@@ -507,8 +507,8 @@ def test_a14_a_denied_path_that_does_not_exist_is_made_by_no_call(jail):
     jail.person.directory(jail.person.project / "deep")
     tried = spelled(WAYS_TO_MAKE, "later") + spelled(WAYS_TO_MAKE, "deep/later")
     with unchanged(jail.person.project):
-        found = jail.attacks(*tried, options=["--deny-write", "later", "--deny-write", "deep/later/below"])
-        assert successes(tried[:len(WAYS_TO_MAKE)], found) == []
+        found = jail.attacks(*tried, options=["--deny-write", "later", "--deny-write", "deep/later"])
+        assert successes(tried, found) == []
     tried = [["mkdir", "deep/later"], ["create", "deep/later/other", "fine"], ["create", "deep/later/below", "evil"],
              ["mkdir", "new"], ["create", "new/below", "evil"], ["rename", "new", "deep/later"],
              ["rename", "deep/later", "deep/away"]]
