@@ -1,0 +1,149 @@
+"""Attacks on the doorman as a process (E 68-70; H 105, 109): floods, waiting crowds, signals, its death.
+
+It is found from outside: a process of cloche's that has threads, which neither the supervisor nor pid 1 inside has."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+
+from attacking import OK, PATIENCE, unchanged
+
+CAP_SYS_PTRACE = 1 << 19
+
+
+@pytest.fixture
+def backend():
+    return "namespaces"
+
+
+class Running:
+    """A run that says "ready" and then does what it is told by a file."""
+
+    def __init__(self, jail, script):
+        self.jail = jail
+        command = jail.command("bash", "-c", f"echo ready; {script}")
+        self.process = subprocess.Popen([jail.person.binaries / "cloche", *command], cwd=jail.person.project,
+                                        env=jail.person.environment, stdin=subprocess.DEVNULL, text=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, **jail.identity())
+        assert self.process.stdout.readline() == "ready\n", self.process.stderr.read()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+    def family(self, pid=None):
+        pid = pid or self.process.pid
+        found = [pid]
+        for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+            for child in (task / "children").read_text(encoding="ascii").split():
+                found += self.family(int(child))
+        return found
+
+    def doorman(self):
+        binary = os.readlink(f"/proc/{self.process.pid}/exe")
+        found = [pid for pid in self.family() if os.readlink(f"/proc/{pid}/exe") == binary
+                 and len(os.listdir(f"/proc/{pid}/task")) > 1]
+        assert len(found) == 1, found
+        return found[0]
+
+
+def status_of(task):
+    lines = (task / "status").read_text(encoding="ascii").splitlines()
+    return dict(line.split(":\t", 1) for line in lines if ":\t" in line)
+
+
+def test_e69_a_killed_doorman_ends_the_run_and_lets_nothing_through(jail):
+    project = jail.person.project
+    with Running(jail, "while sleep 0.02; do echo x >made; echo evil >.bashrc; done 2>/dev/null") as run:
+        time.sleep(0.3)
+        assert (project / "made").exists()
+        os.kill(run.doorman(), signal.SIGKILL)
+        said, complaints = run.process.communicate(timeout=PATIENCE)
+    assert run.process.returncode not in (0, None) and "cloche:" in complaints, (said, complaints)
+    assert not (project / ".bashrc").exists()
+
+
+def test_e69_a_doorman_that_does_not_answer_ends_the_run_or_waits_but_opens_nothing(jail):
+    """Stopped by the host: calls wait, and the run can be ended as always."""
+    project = jail.person.project
+    with Running(jail, "while sleep 0.02; do echo evil >.bashrc; done 2>/dev/null") as run:
+        doorman = run.doorman()
+        os.kill(doorman, signal.SIGSTOP)
+        try:
+            time.sleep(0.5)
+            run.process.terminate()
+            run.process.communicate(timeout=PATIENCE)
+        finally:
+            try:
+                os.kill(doorman, signal.SIGCONT)
+            except ProcessLookupError:
+                pass
+    assert not (project / ".bashrc").exists()
+    assert run.process.returncode not in (0, None)
+
+
+def test_h105_the_doorman_holds_no_capability_but_to_read_arguments_and_stands_under_a_filter(jail):
+    with Running(jail, "sleep 20") as run:
+        tasks = [status_of(task) for task in pathlib.Path(f"/proc/{run.doorman()}/task").iterdir()]
+        held = [int(task["CapEff"], 16) for task in tasks]
+        assert set(held) <= {0, CAP_SYS_PTRACE} and held.count(CAP_SYS_PTRACE) <= 1, held
+        assert {task["Seccomp"] for task in tasks} == {"2"} and {task["NoNewPrivs"] for task in tasks} == {"1"}
+        assert {int(task["CapBnd"], 16) & ~CAP_SYS_PTRACE == 0 or task["NoNewPrivs"] == "1" for task in tasks} == {True}
+
+
+def test_h105_the_doorman_is_not_seen_inside(jail):
+    answer = jail.run("bash", "-c", "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline; echo; done")
+    lines = [line for line in answer.stdout.splitlines() if line.strip()]
+    assert len([line for line in lines if "cloche" in line]) <= 1, lines
+    script = ("import os\nfor pid in range(2, 400):\n    for rest in ('mem', 'fd/3', 'cwd/x', 'root/x'):\n"
+              "        if pid == os.getpid() or not os.path.exists(f'/proc/{pid}'): continue\n"
+              "        try: os.open(f'/proc/{pid}/{rest}', os.O_WRONLY | os.O_CREAT); print('opened', pid, rest)\n"
+              "        except OSError: pass\nprint('done')")
+    assert jail.run("python3", "-c", script).stdout == "done\n"
+
+
+@pytest.mark.parametrize("waiting", [10, 150])
+def test_e69_callers_that_wait_hold_nobody_up(jail, waiting):
+    started = time.monotonic()
+    found = jail.attacks(["wait-in-fifo", "fifo", waiting], ["create", "made", "fine"], ["mkdir", "dir"],
+                         ["rename", "made", "dir/made"], ["create", ".bashrc", "evil"],
+                         ["create-in-crowd", "dir/crowd", 8])
+    assert found[:4] == [OK] * 4 and found[4].verdict in ("EACCES", "EPERM", "EROFS"), found
+    assert found[5].shown == "0"
+    # And they are gone with the run, at once.
+    assert time.monotonic() - started < PATIENCE
+
+
+def test_e69_a_flood_of_calls_is_answered_to_the_last(jail):
+    jail.person.directory(jail.person.project / "deep")
+    with unchanged(jail.person.project / "deep"):
+        found = jail.attacks(["create-in-crowd", "file", 200], ["create", "deep/.bashrc", "evil"])
+    assert found[0].shown == "0" and found[1].verdict in ("EACCES", "EPERM", "EROFS")
+    assert os.listdir(jail.person.project) == ["deep"]
+
+
+def test_e68_signals_do_not_make_calls_fail_that_nobody_has_to_judge(jail):
+    assert jail.attack("work-in-rain", 300).shown == "0"
+
+
+def test_h109_namespaces_of_its_own_are_not_had_together_with_the_doorman(jail):
+    """A mount namespace of the command's could show .git under another name."""
+    answer = jail.run("true", policy=jail.policy(allowNestedUserNamespaces=True))
+    assert answer.returncode == 125 and "allowNestedUserNamespaces" in answer.stderr, answer
+    assert jail.run("true").returncode == 0
+
+
+def test_two_runs_in_one_directory_do_not_wait_for_each_other(jail):
+    """One that holds a lock for long must not hold up the other: here both work at once."""
+    with Running(jail, "while :; do echo x >one; mv one two; mkdir d; mv d e; rmdir e; done 2>/dev/null"):
+        started = time.monotonic()
+        found = jail.attacks(*[["create", f"f{number}", "x"] for number in range(100)],
+                             *[["rename", f"f{number}", f"g{number}"] for number in range(100)])
+        assert set(found) == {OK} and time.monotonic() - started < PATIENCE
