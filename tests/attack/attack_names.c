@@ -232,6 +232,23 @@ static int create_below_held(char **words)
     return finish(openat(hold_directory, words[0], O_RDWR | O_CREAT, 0600), words[1]);
 }
 
+/* Makes and enters words[1] directories, each with a name as long as can be, below
+ * words[0]: beyond what a path can hold. */
+static int descend(char **words)
+{
+    char name[251];
+
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    if (chdir(words[0]) < 0)
+        return -1;
+    for (unsigned long i = 0; i < number(words[1]); i++) {
+        if ((mkdir(name, 0700) < 0 && errno != EEXIST) || chdir(name) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int enter_directory(char **words)
 {
     return chdir(words[0]);
@@ -488,6 +505,15 @@ static int set_extended_flags(char **words)
     return ioctl(fd, FS_IOC_FSSETXATTR, &attributes);
 }
 
+/* The number that tells an inode from an earlier one. */
+static int set_version(char **words)
+{
+    int fd = open(words[0], O_RDONLY);
+    long version = 7;
+
+    return fd < 0 ? -1 : ioctl(fd, FS_IOC_SETVERSION, &version);
+}
+
 static int set_flags_by_call(char **words)
 {
     struct {
@@ -564,6 +590,8 @@ const struct operation name_operations[] = {
     {"set-flags", 1, set_flags},
     {"set-extended-flags", 1, set_extended_flags},
     {"set-flags-by-call", 1, set_flags_by_call},
+    {"set-version", 1, set_version},
+    {"descend", 2, descend},
     {"show-flags", 1, show_flags},
     {0},
 };

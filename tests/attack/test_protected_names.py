@@ -37,6 +37,7 @@ WAYS_TO_MAKE = [
     ["create-openat2", "0x08", "X", "evil"],  # RESOLVE_BENEATH
     ["create-openat2", "0x04", "X", "evil"],  # RESOLVE_NO_SYMLINKS
     ["create-openat2", "0x02", "X", "evil"],  # RESOLVE_NO_MAGICLINKS
+    ["create-openat2", "0x10", "X", "evil"],  # RESOLVE_IN_ROOT
     ["create-nameless", "X", "evil"], ["create-nameless-by-empty-path", "X", "evil"],
     ["create-in-thread", "X", "evil"], ["create-in-vfork", "X", "evil"], ["create-by-shared-name", "X", "evil"],
     ["make-special", "X", "0"], ["make-special", "X", "0100000"], ["make-special", "X", "0010000"],
@@ -62,7 +63,7 @@ WAYS_TO_MARK = [
     ["set-attribute-reopened", "X"], ["set-attribute-at", "X"], ["change-attribute-by-descriptor", "X"],
 ]
 # What chattr does is refused for all files: the filter sees no name.
-WAYS_TO_FLAG = [["set-flags", "X"], ["set-extended-flags", "X"], ["set-flags-by-call", "X"]]
+WAYS_TO_FLAG = [["set-flags", "X"], ["set-extended-flags", "X"], ["set-flags-by-call", "X"], ["set-version", "X"]]
 # These cannot succeed for anybody: the descriptor is for reading.
 WAYS_IN_VAIN = [["truncate-by-descriptor", "X"], ["map-for-writing", "X"], ["allocate-by-descriptor", "X"],
                 ["patch-mapping", "X", "evil"]]
@@ -389,6 +390,88 @@ def test_a_directory_of_this_run_may_hold_protected_names_and_they_are_listed_at
     assert sorted(os.listdir(project)) == ["old"] and sorted(os.listdir(project / "old")) == ["keep", "moved"]
     for name in inner:
         assert name.replace("new", "old/moved", 1) in answer.stderr or name in answer.stderr, answer.stderr
+
+
+@pytest.mark.parametrize("name, inner", [(".git", "hooks/pre-commit"), (".git", "config"), (".claude", "settings.json"),
+                                         (".claude", "commands/x.md")])
+@pytest.mark.parametrize("place", PLACES, ids=["top", "deep"])
+def test_a05_what_holds_a_protected_name_is_not_carried_away(jail, name, inner, place):
+    person = jail.person
+    person.file(f"{place}{name}/{inner}", "original")
+    person.file(f"{place}{name}/HEAD", "ref: refs/heads/main\n")
+    person.directory(person.project / "spare")
+    person.file("free/plain/file")
+    ways = [["rename", "X", "away"], ["rename-below", "X", "away"], ["rename-noreplace", "X", "away"],
+            ["exchange", "X", "spare"], ["exchange", "spare", "X"], ["rename", "spare", "X"], ["rename-whiteout", "X", "a"]]
+    tried = spelled(ways, place + name)
+    with unchanged(person.project):
+        found = jail.attacks(*tried)
+        assert successes(tried, found, frozenset({"ENOTEMPTY", "EEXIST"})) == []
+    assert jail.attacks(["rename", "free/plain", "free/moved"], ["exchange", "free/moved", "spare"]) == [OK, OK]
+
+
+def test_a29_a_pointer_to_a_git_directory_is_made_in_no_directory_of_before(jail, project):
+    """A file .git says whose configuration git obeys."""
+    jail.person.directory(project / "docs")
+    jail.person.directory(project / "planted/hooks")
+    ways = [way for way in WAYS_TO_MAKE if way[0] not in ("mkdir", "mkdir-below", "bind-socket", "bind-packets")]
+    tried = spelled(ways, "docs/.git") + spelled([["symlink", "../planted", "X"]], "docs/.git")
+    with unchanged(project):
+        found = jail.attacks(*tried)
+        assert successes(tried, found) == []
+    found = jail.attacks(["mkdir", "new"], ["create", "new/.git", "gitdir: ../planted\n"],
+                         ["rename", "new/.git", "docs/.git"], ["link", "new/.git", "docs/.git"])
+    assert found[:2] == [OK, OK] and successes(["rename", "link"], found[2:]) == []
+
+
+@pytest.mark.parametrize("last", ["config", "HEAD", "objects", "refs"])
+def test_b31_a_directory_of_before_does_not_become_a_repository_that_runs_something(jail, last):
+    """Or, where no name tells, it is said at the end."""
+    jail.person.file("docs/readme")
+    making = {"config": ["create", "docs/config", "[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = touch ran\n"],
+              "HEAD": ["create", "docs/HEAD", "ref: refs/heads/main\n"], "objects": ["mkdir", "docs/objects"],
+              "refs": ["mkdir", "docs/refs"]}
+    order = [*[way for name, way in making.items() if name != last], making[last]]
+    answer = jail.run(jail.attacker, *itertools.chain(*[["--", *way] for way in order]))
+    verdicts = [line.removeprefix("= ") for line in answer.stdout.splitlines()]
+    assert verdicts[:2] == ["ok", "ok"], answer
+    subprocess.run(["git", "status"], cwd=jail.person.project / "docs", env=jail.person.environment,
+                   capture_output=True, check=False, **jail.identity())
+    ran = any(jail.person.project.rglob("ran"))
+    assert not ran or "docs" in answer.stderr, answer
+    if last == "config":
+        assert verdicts[-1] in REFUSED, answer
+
+
+@pytest.mark.parametrize("place", PLACES, ids=["top", "deep"])
+def test_a04_a_protected_name_that_is_a_link_is_neither_replaced_nor_written_through(jail, place):
+    person = jail.person
+    target = person.file("rc/environment", "original")
+    person.file("ordinary", "ordinary")
+    person.link(f"{place}.envrc", person.project / "rc/environment")
+    person.link(f"{place}.zshrc", "nowhere")
+    tried = [way for name in (".envrc", ".zshrc") for way in spelled(WAYS_TO_REMOVE, place + name)]
+    tried += spelled([["write", "X", "evil"], ["create-old", "X", "evil"], ["truncate", "X"], ["chmod", "X", "0777"],
+                      ["change-times", "X"], ["change-times-of-link", "X"], ["write-reopened", "X", "evil"]],
+                     place + ".envrc")
+    tried += spelled([["create-old", "X", "evil"], ["create-below", "X", "evil"]], place + ".zshrc")
+    with unchanged(person.project):
+        found = jail.attacks(*tried)
+        assert successes(tried, found) == []
+    assert target.read_text() == "original"
+    assert jail.attacks(["symlink", "rc/environment", "fine"], ["unlink", "fine"]) == [OK, OK]
+
+
+def test_a18_a_place_too_deep_for_any_path_is_judged_as_any_other(jail, project):
+    """A run can stand where no name leads."""
+    jail.person.directory(project / "free")
+    found = jail.attacks(["mkdir", "free/new"], ["descend", "free/new", "20"], ["create", "plain", "fine"],
+                         ["mkdir", "dir"], ["rename", "plain", "dir/plain"], ["create", ".bashrc", "fine"])
+    assert found[:2] == [OK, OK]
+    # What cannot be named cannot be judged: refused, or judged by what the run made. Never a hang or a wrong place.
+    assert {outcome.verdict for outcome in found[2:]} <= REFUSED | {"ok", "ENAMETOOLONG", "ENOENT"}
+    assert sorted(os.listdir(project / "free/new")) == ["n" * 250]
+    subprocess.run(["rm", "-rf", project / "free"], check=True)
 
 
 def test_a_file_held_open_does_not_become_a_protected_one(jail, project):

@@ -495,7 +495,37 @@ static void removals(void)
     say(mkdir("/", 0700), "mkdir of the root");
 }
 
+/* Deeper than any path can say. */
+static void too_deep(void)
+{
+    char name[251];
+    long failed = 0;
+
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    for (int i = 0; i < 20; i++)
+        failed += mkdir(name, 0700) < 0 || chdir(name) < 0;
+    say(failed, "directories that could not be made");
+    say_opened(open("file", O_RDWR | O_CREAT, 0640), "open");
+    say(mkdir("d", 0700), "mkdir");
+    say(rename("file", "d/file"), "rename");
+    say(symlink("d/file", "link"), "symlink");
+    say(link("d/file", "second"), "link");
+    say(chmod("link", 0600), "chmod");
+    say(truncate("second", 3), "truncate");
+    look("d/file");
+    for (int i = 0; i < 2; i++) {
+        int here = open(".", O_PATH);
+        say_opened(openat(here, "by-descriptor", O_RDWR | O_CREAT, 0600), "below a descriptor");
+        close(here);
+    }
+    say(unlink("second"), "unlink");
+    say(unlink("d/file"), "unlink");
+    say(rmdir("d"), "rmdir");
+}
+
 const struct subject name_subjects[] = {
+    {"too-deep", too_deep},
     {"paths", odd_paths},
     {"descriptors-below", odd_descriptors},
     {"pointers", odd_pointers},
