@@ -17,11 +17,8 @@ extern const struct operation socket_operations[];
 extern const struct operation namespace_operations[];
 extern const struct operation process_operations[];
 extern const struct operation kernel_operations[];
-<<<<<<< HEAD
 extern const struct operation send_operations[];
-=======
 extern const struct operation crowd_operations[];
->>>>>>> 0e3ffb4 (Attack the doorman as a process)
 
 /* A number, decimal or 0x..., or the end of the program. */
 unsigned long number(const char *word);
