@@ -2,6 +2,7 @@
 
 It is found from outside: a process of cloche's that has threads, which neither the supervisor nor pid 1 inside has."""
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -18,6 +19,20 @@ CAP_SYS_PTRACE = 1 << 19
 @pytest.fixture
 def backend():
     return "namespaces"
+
+
+def program_of(pid):
+    try:
+        return os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return None
+
+
+def threads_of(pid):
+    try:
+        return len(os.listdir(f"/proc/{pid}/task"))
+    except OSError:
+        return 0
 
 
 class Running:
@@ -41,15 +56,15 @@ class Running:
     def family(self, pid=None):
         pid = pid or self.process.pid
         found = [pid]
-        for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-            for child in (task / "children").read_text(encoding="ascii").split():
-                found += self.family(int(child))
+        with contextlib.suppress(OSError):  # some are gone by now
+            for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+                for child in (task / "children").read_text(encoding="ascii").split():
+                    found += self.family(int(child))
         return found
 
     def doorman(self):
         binary = os.readlink(f"/proc/{self.process.pid}/exe")
-        found = [pid for pid in self.family() if os.readlink(f"/proc/{pid}/exe") == binary
-                 and len(os.listdir(f"/proc/{pid}/task")) > 1]
+        found = [pid for pid in self.family() if program_of(pid) == binary and threads_of(pid) > 1]
         assert len(found) == 1, found
         return found[0]
 
