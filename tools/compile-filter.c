@@ -270,6 +270,18 @@ static void judge_ioctl(struct program *program, unsigned variant)
     answer(program, SECCOMP_RET_ALLOW);
 }
 
+/* Whoever opens a file with a lease on it waits for its holder: the doorman would,
+ * with others behind it. */
+static void judge_fcntl(struct program *program, unsigned variant)
+{
+    const uint32_t set_lease = 1024;
+
+    (void)variant;
+    load(program, ARGUMENT(1));
+    answer_if_equal(program, set_lease, error(EACCES));
+    answer(program, SECCOMP_RET_ALLOW);
+}
+
 static void judge_clone(struct program *program, unsigned variant)
 {
     load(program, ARGUMENT(0));
@@ -458,6 +470,8 @@ static void judge_arguments(struct program *program, uint32_t architecture, unsi
 
     if (variant & (VARIANT_ROOT | VARIANT_FILES_ASKED))
         judge_opens(program, architecture, variant);
+    if (variant & VARIANT_FILES_ASKED)
+        for_call(program, architecture, "fcntl", judge_fcntl);
     if (asks_about_datagrams(variant)) {
         for_call(program, architecture, "sendto", judge_sendto);
         for_call(program, architecture, "sendmmsg", judge_sendmmsg);

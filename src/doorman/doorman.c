@@ -36,6 +36,17 @@
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
 #endif
 
+/* Not to be used, only to be known again. */
+static void note_handed_in(struct house *house)
+{
+    for (int fd = 0; fd < HANDED_MAX; fd++) {
+        struct stat status;
+        if (fstat(fd, &status) == 0)
+            house->handed[fd] = (struct handed_in){true, status.st_dev, status.st_ino};
+        close(fd);
+    }
+}
+
 static bool open_host(struct house *house)
 {
     house->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -195,6 +206,7 @@ void doorman_main(void *argument, int socket, pid_t init)
         .abstract.mutex = PTHREAD_MUTEX_INITIALIZER,
         .umask = umask(0),
     };
+    note_handed_in(&house);
     set_limits(plan);
     /* The supervisor's memory, and pid 1's: not for one that hostile arguments come to. */
     if (!arena_part(plan->policy->arena) || !open_host(&house))

@@ -18,7 +18,14 @@ struct own_root {
     int mount;
 };
 
-enum { OWN_ROOTS_MAX = 64 };
+enum { OWN_ROOTS_MAX = 64, HANDED_MAX = 3 };
+
+/* What the user gave the run as a standard descriptor. */
+struct handed_in {
+    bool known;
+    uint64_t device;
+    uint64_t inode;
+};
 
 struct house {
     const struct plan *plan;
@@ -30,6 +37,7 @@ struct house {
     int lock;    /* the host's mount namespace: what no command can open (lock.c) */
     struct own_root roots[OWN_ROOTS_MAX];
     size_t root_count;
+    struct handed_in handed[HANDED_MAX];
     struct made made;
     struct abstract_names abstract;
     mode_t umask;             /* of the command when it started */

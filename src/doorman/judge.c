@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { ENTRIES_MAX = 20000 };
+enum { ENTRIES_MAX = 20000, LOOKS_MAX = 32 };
 
 int judge_entry_name(const struct house *house, const struct place *place, struct entry_name *entry)
 {
@@ -31,7 +31,9 @@ int judge_entry_name(const struct house *house, const struct place *place, struc
     last[place->last_length] = '\0';
     *entry = (struct entry_name){0};
     name_of(house, place->directory, &entry->name);
-    if (entry->name.kind == NAME_DOUBTFUL)
+    /* In a directory that was handed in from another tree nothing can be judged: a
+     * run could be given one of another run's project. */
+    if (entry->name.kind == NAME_DOUBTFUL || entry->name.kind == NAME_FOREIGN)
         return EACCES;
     if (entry->name.kind == NAME_KNOWN &&
         (place->last_length == 0 || strcmp(last, ".") == 0 || strcmp(last, "..") == 0))
@@ -87,15 +89,44 @@ static bool looks_like_git(struct slice path)
  * rest of the path would be dangerous in one is it looked at. */
 static bool is_git_matter(struct house *house, struct slice path)
 {
+    size_t looks = 0;
+
     for (size_t depth = path_depth(path); depth-- > 0;) {
         struct slice directory = path_prefix(path, depth);
         struct slice inside = slice_from(path, directory.len == 1 ? 1 : directory.len + 1);
-        if (git_layout_is_dangerous(house->policy, inside) &&
-            decide_real_path(house->policy, OPERATION_WRITE, directory).backing == BACKING_HOST &&
-            looks_like_git(directory) && !judge_made_here(house, directory))
+        if (!git_layout_is_dangerous(house->policy, inside) ||
+            decide_real_path(house->policy, OPERATION_WRITE, directory).backing != BACKING_HOST)
+            continue;
+        /* Nobody nests so many hooks but to keep the doorman busy. */
+        if (++looks > LOOKS_MAX || (looks_like_git(directory) && !judge_made_here(house, directory)))
             return true;
     }
     return false;
+}
+
+/* Would the last component make a git directory of one that holds a configuration
+ * or hooks already, which were harmless there until then (attack 31)? */
+static bool completes_git(struct house *house, struct slice path)
+{
+    static const char *const marks[] = {"HEAD", "objects", "refs", "commondir"};
+    struct slice parent = path_parent(path);
+    struct slice last = path_name(path);
+    struct stat status;
+    size_t mark = 0;
+
+    while (mark < sizeof marks / sizeof *marks && !slice_equal_ignoring_case(last, slice_of(marks[mark])))
+        mark++;
+    if (mark == sizeof marks / sizeof *marks || looks_like_git(parent) || judge_made_here(house, parent))
+        return false;
+    FD_CLEANUP int directory = open_directory(parent, O_PATH);
+    if (directory < 0)
+        return false;
+    bool armed = fstatat(directory, "config", &status, AT_SYMLINK_NOFOLLOW) == 0 ||
+                 fstatat(directory, "hooks", &status, AT_SYMLINK_NOFOLLOW) == 0;
+    bool head = mark == 0 || fstatat(directory, "HEAD", &status, AT_SYMLINK_NOFOLLOW) == 0;
+    bool objects = mark == 1 || is_there(directory, "objects", S_IFDIR);
+    bool refs = mark == 2 || is_there(directory, "refs", S_IFDIR);
+    return armed && head && (mark == 3 || (objects && refs));
 }
 
 int judge_write(struct house *house, const struct name *name)
@@ -111,7 +142,7 @@ int judge_write(struct house *house, const struct name *name)
         decision = decide_write_at(house->policy, path, true);
     if (!decision.allowed)
         return EACCES;
-    return decision.backing == BACKING_HOST && is_git_matter(house, path) ? EACCES : 0;
+    return decision.backing == BACKING_HOST && (is_git_matter(house, path) || completes_git(house, path)) ? EACCES : 0;
 }
 
 int judge_change(struct house *house, const struct entry_name *entry)
@@ -149,6 +180,16 @@ int judge_refusal_to_make(int error, int directory, const struct entry_name *ent
     return error == EACCES && is_read_only(directory) ? EROFS : error;
 }
 
+static bool is_handed_in(const struct house *house, const struct stat *status)
+{
+    for (size_t i = 0; i < HANDED_MAX; i++) {
+        if (house->handed[i].known && house->handed[i].device == status->st_dev &&
+            house->handed[i].inode == status->st_ino && S_ISREG(status->st_mode))
+            return true;
+    }
+    return false;
+}
+
 int judge_object(struct house *house, int object, struct entry_name *entry)
 {
     struct stat status;
@@ -158,6 +199,9 @@ int judge_object(struct house *house, int object, struct entry_name *entry)
     name_of(house, object, &entry->name);
     entry->exists = true;
     entry->type = status.st_mode & S_IFMT;
+    /* What the user redirected the run's input or output to is the command's. */
+    if (entry->name.kind == NAME_FOREIGN && is_handed_in(house, &status))
+        entry->name.kind = NAME_NONE;
     int error = judge_change(house, entry);
     /* The kernel says whether it is for the mode or the mount that it would refuse. */
     if (error == EACCES && faccessat(object, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) < 0 && errno == EROFS)

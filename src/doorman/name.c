@@ -100,15 +100,15 @@ void name_of(const struct house *house, int fd, struct name *name)
         return;
     name->length = (size_t)length;
     name->text[length] = '\0';
-    /* pipe:[1], socket:[1], anon_inode:..., and what nobody in here can name. */
-    if (name->text[0] != '/' || status.stx_nlink == 0 || !is_in_tree(house, status.stx_mnt_id)) {
+    bool deleted = slice_ends(name_slice(name), SLICE(" (deleted)"));
+    /* pipe:[1], socket:[1], anon_inode:... */
+    if (name->text[0] != '/' || (deleted && status.stx_nlink == 0))
         name->kind = NAME_NONE;
-        return;
-    }
-    /* The name is gone, but there are others: it may have any. */
-    if (slice_ends(name_slice(name), SLICE(" (deleted)")) && !is_found_again(name, &status))
-        return;
-    name->kind = NAME_KNOWN;
+    else if (!is_in_tree(house, status.stx_mnt_id))
+        name->kind = NAME_FOREIGN;
+    /* Where the name is gone but there are others, it may have any. */
+    else if (!deleted || is_found_again(name, &status))
+        name->kind = NAME_KNOWN;
 }
 
 bool name_append(struct name *name, struct slice component)

@@ -8,9 +8,9 @@
 #include <limits.h>
 
 struct name {
-    /* NAME_NONE: a pipe, a memory file, something deleted, or an object of a file
-     * system that is mounted nowhere in the sandbox (handed in from outside). */
-    enum { NAME_KNOWN, NAME_NONE, NAME_DOUBTFUL } kind;
+    /* NAME_NONE: a pipe, a memory file, something deleted. NAME_FOREIGN: an object of
+     * a mount that is nowhere in the sandbox: its text is no name in here. */
+    enum { NAME_KNOWN, NAME_NONE, NAME_FOREIGN, NAME_DOUBTFUL } kind;
     char text[PATH_MAX];
     size_t length;
 };

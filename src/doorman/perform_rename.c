@@ -1,6 +1,7 @@
 /* Renames. A directory takes with it all that lies below it, so nobody may be
- * between deciding and acting on a name meanwhile: the lock is taken alone
- * (attack 108). Files are renamed beside others. */
+ * between deciding and acting on a name meanwhile (attack 108); and what was
+ * looked at must be what is moved, so nobody may put a link or a directory in its
+ * place meanwhile. The lock is taken alone. */
 #include "base/fd.h"
 #include "doorman/judge.h"
 #include "doorman/lock.h"
@@ -20,11 +21,6 @@ struct move {
     struct entry_name source;
     struct entry_name target;
 };
-
-static bool is_directory_moved(const struct move *move, unsigned flags)
-{
-    return move->source.type == S_IFDIR || (flags & RENAME_EXCHANGE && move->target.type == S_IFDIR);
-}
 
 static int judge(struct house *house, struct move *move, unsigned flags)
 {
@@ -64,6 +60,9 @@ static struct answer act(struct worker *worker, struct move *move, unsigned flag
 {
     int error = judge(worker->house, move, flags);
 
+    /* What is not there was not looked at. */
+    if (!error && (!move->source.exists || (flags & RENAME_EXCHANGE && !move->target.exists)))
+        return answer_error(ENOENT);
     if (error)
         return answer_error(judge_refusal(error, move->from.directory, &move->source));
     int result =
@@ -80,24 +79,14 @@ static int look(struct worker *worker, struct move *move)
     return error ? error : judge_entry_name(worker->house, &move->to, &move->target);
 }
 
-/* What kind of thing is moved is only known for certain under the lock. */
 static struct answer rename_between(struct worker *worker, struct move *move, unsigned flags)
 {
-    bool alone = false;
-
-    for (;;) {
-        if (!lock_take(worker->lock, alone))
-            return answer_error(EAGAIN);
-        int error = look(worker, move);
-        if (!error && is_directory_moved(move, flags) && !alone) {
-            lock_leave(worker->lock);
-            alone = true;
-            continue;
-        }
-        struct answer answer = error ? answer_error(error) : act(worker, move, flags);
-        lock_leave(worker->lock);
-        return answer;
-    }
+    if (!lock_take(worker->lock, true))
+        return answer_error(EAGAIN);
+    int error = look(worker, move);
+    struct answer answer = error ? answer_error(error) : act(worker, move, flags);
+    lock_leave(worker->lock);
+    return answer;
 }
 
 struct answer perform_rename(struct worker *worker, struct request *request)

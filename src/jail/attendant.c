@@ -37,7 +37,6 @@ static void attend(const struct attending *attending, pid_t supervisor, pid_t in
     prctl(PR_SET_NAME, attending->attendant->name, 0, 0, 0);
     if (attending->socket != KEPT && dup3(attending->socket, KEPT, O_CLOEXEC) < 0)
         _exit(1);
-    close_range(0, KEPT - 1, 0);
     close_range(KEPT + 1, ~0U, 0);
     attending->attendant->main(attending->attendant->argument, KEPT, init);
     _exit(1);

@@ -12,8 +12,8 @@ struct attendant {
     const char *name; /* for messages: "the doorman" */
     /* Runs in the attendant's own process and never returns. `socket` leads to the
      * inside: the command, before its execve, sends descriptors over it, the listener of its
-     * filter first. All other descriptors are closed, signals are blocked, and it dies with
-     * the supervisor. */
+     * filter first. It has the standard descriptors of the supervisor and no others, signals
+     * are blocked, and it dies with the supervisor. */
     void (*main)(void *argument, int socket, pid_t init);
     void *argument;
     bool at_once; /* the command waits for it before its execve */
