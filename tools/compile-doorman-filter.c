@@ -83,6 +83,7 @@ static const char *const needed[] = {
     "gettid",
     "getsid",
     "geteuid",
+    "getegid",
     "clock_nanosleep",
     "nanosleep",
     "unshare",

@@ -82,6 +82,22 @@ static bool read_status(const struct house *house, pid_t thread, char *text, siz
     return true;
 }
 
+/* The fourth number behind the label: real, effective, saved, of files. */
+static bool fourth_number(const char *text, const char *label, unsigned *number)
+{
+    const char *line = strstr(text, label);
+
+    return line && sscanf(line + strlen(label), "%*u %*u %*u %u", number) == 1;
+}
+
+bool copy_user(const struct house *house, pid_t thread, uid_t *user, gid_t *group)
+{
+    char text[1024];
+
+    return house->plan->keep_file_capabilities && read_status(house, thread, text, sizeof text) &&
+           fourth_number(text, "\nUid:", user) && fourth_number(text, "\nGid:", group);
+}
+
 mode_t copy_umask(const struct house *house, pid_t thread)
 {
     char text[512];

@@ -21,6 +21,9 @@ int copy_text(pid_t thread, uint64_t address, char *text, size_t size, size_t *l
 /* What the caller's `descriptor` (or AT_FDCWD) is. */
 int copy_base(const struct house *house, pid_t thread, int descriptor, int *base);
 
+/* Whose rights to files the caller has, if its root may change users. */
+bool copy_user(const struct house *house, pid_t thread, uid_t *user, gid_t *group);
+
 /* What the caller's new files are not to allow. */
 mode_t copy_umask(const struct house *house, pid_t thread);
 

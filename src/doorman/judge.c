@@ -224,9 +224,12 @@ int judge_link_name(struct house *house, const struct name *name)
     return judge_made_here(house, path_parent(path)) ? 0 : EACCES;
 }
 
+/* A look through a few directories, with one bound for all of them: links and
+ * crowds could make many of few. */
 struct search {
     int directory;
     bool found;
+    size_t looked_at;
 };
 
 static bool matches(struct slice pattern, const char *name)
@@ -244,36 +247,38 @@ static bool matches(struct slice pattern, const char *name)
     return name_matches((struct slice){lowered_pattern, pattern.len}, (struct slice){lowered, length});
 }
 
-static bool has_rest(int directory, struct slice rest);
+static bool has_rest(struct search *search, int directory, struct slice rest);
 
-/* Names are compared without regard to case, so the entries are listed; a
- * directory too large to be looked through is taken to hold what is sought. */
-static bool has_entry(int directory, struct slice component, struct slice rest)
+/* Names are compared without regard to case, so the entries are listed; what is
+ * too much to be looked through is taken to hold what is sought, and so is a link,
+ * which may lead anywhere tomorrow. */
+static bool has_entry(struct search *search, int directory, struct slice component, struct slice rest)
 {
     int listed = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *entries = listed < 0 ? NULL : fdopendir(listed);
     const struct dirent *entry;
     bool found = false;
-    size_t count = 0;
 
     if (!entries) {
         fd_close(&listed);
         return listed >= 0 || errno != ENOTDIR;
     }
     while (!found && (entry = readdir(entries))) {
-        if (++count > ENTRIES_MAX) {
+        if (++search->looked_at > ENTRIES_MAX) {
             found = true;
         } else if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
                    matches(component, entry->d_name)) {
-            FD_CLEANUP int below = openat(directory, entry->d_name, O_PATH | O_CLOEXEC);
-            found = rest.len == 0 || (below >= 0 && has_rest(below, rest));
+            FD_CLEANUP int below = openat(directory, entry->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+            struct stat status;
+            found = rest.len == 0 || (below >= 0 && fstat(below, &status) == 0 &&
+                                      (S_ISLNK(status.st_mode) || has_rest(search, below, rest)));
         }
     }
     closedir(entries);
     return found;
 }
 
-static bool has_rest(int directory, struct slice rest)
+static bool has_rest(struct search *search, int directory, struct slice rest)
 {
     struct slice component;
 
@@ -283,8 +288,8 @@ static bool has_rest(int directory, struct slice rest)
         rest = slice_from(rest, 1);
     /* What may lie at any depth is not walked for: anything there is enough. */
     if (slice_is(component, "**"))
-        return has_entry(directory, SLICE("*"), SLICE(""));
-    return has_entry(directory, component, rest);
+        return has_entry(search, directory, SLICE("*"), SLICE(""));
+    return has_entry(search, directory, component, rest);
 }
 
 static void search_rest(void *argument, struct slice rest)
@@ -292,7 +297,7 @@ static void search_rest(void *argument, struct slice rest)
     struct search *search = argument;
 
     if (!search->found)
-        search->found = has_rest(search->directory, rest);
+        search->found = has_rest(search, search->directory, rest);
 }
 
 /* Would something be under a protected name if `directory` were called `path`, or

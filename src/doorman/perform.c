@@ -5,7 +5,9 @@
 #include "doorman/lock.h"
 
 #include <errno.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static struct answer perform_locked(struct worker *worker, struct request *request, bool alone,
                                     struct answer (*family)(struct worker *worker, struct request *request))
@@ -17,10 +19,8 @@ static struct answer perform_locked(struct worker *worker, struct request *reque
     return answer;
 }
 
-struct answer perform(struct worker *worker, struct request *request)
+static struct answer perform_by_kind(struct worker *worker, struct request *request)
 {
-    worker->request = request;
-    umask(request->umask);
     switch (request->kind) {
     case REQUEST_OPEN:
         return perform_locked(worker, request, false, perform_open);
@@ -49,4 +49,22 @@ struct answer perform(struct worker *worker, struct request *request)
         return perform_send(worker, request);
     }
     return answer_error(ENOSYS);
+}
+
+/* As the user that the caller has become: the kernel then lends a root's thread
+ * none of its rights over files. */
+struct answer perform(struct worker *worker, struct request *request)
+{
+    worker->request = request;
+    umask(request->umask);
+    if (request->other_user) {
+        setfsgid(request->as_group);
+        setfsuid(request->as_user);
+    }
+    struct answer answer = perform_by_kind(worker, request);
+    if (request->other_user) {
+        setfsuid(geteuid());
+        setfsgid(getegid());
+    }
+    return answer;
 }

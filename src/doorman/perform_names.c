@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,9 +23,14 @@ static int make(const struct request *request, int directory, const char *last)
     }
 }
 
-/* The lock is held, so nobody of ours has put another in its place. */
-static void remember(struct house *house, int directory, const char *last)
+/* The lock is held, so nothing can have been renamed into its place; a link that
+ * was made there is not followed, for which no slash may stand behind the name. */
+static void remember(struct house *house, int directory, const struct place *place)
 {
+    char last[NAME_MAX + 1];
+
+    memcpy(last, place->last, place->last_length);
+    last[place->last_length] = '\0';
     FD_CLEANUP int fd = openat(directory, last, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct identity identity;
 
@@ -53,7 +59,7 @@ static struct answer make_in(struct worker *worker, const struct request *reques
             result = make(request, directory = own, place->last);
     }
     if (result == 0 && request->kind == REQUEST_MKDIR)
-        remember(house, directory, place->last);
+        remember(house, directory, place);
     return answer_of(result);
 }
 

@@ -401,6 +401,7 @@ int read_request(const struct house *house, const struct seccomp_notif *call, st
         return read_socket_request(house, call, request);
     default:
         request->umask = copy_umask(house, request->thread);
+        request->other_user = copy_user(house, request->thread, &request->as_user, &request->as_group);
         return read_metadata(&reader);
     }
 }

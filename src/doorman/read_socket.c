@@ -267,6 +267,7 @@ int read_socket_request(const struct house *house, const struct seccomp_notif *c
     case SYS_bind:
         request->kind = REQUEST_BIND;
         request->umask = copy_umask(house, request->thread);
+        request->other_user = copy_user(house, request->thread, &request->as_user, &request->as_group);
         return read_named_socket(house, call, request);
     default:
         request->kind = REQUEST_SEND;

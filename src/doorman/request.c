@@ -37,6 +37,7 @@ void request_begin(struct request *request, uint64_t id, pid_t thread)
     request->flags = 0;
     request->mode = 0;
     request->umask = 0;
+    request->other_user = false;
     request->device = 0;
     request->now = false;
     memset(request->times, 0, sizeof request->times);

@@ -57,6 +57,9 @@ struct request {
     bool no_follow;      /* a link at the end is meant itself */
     mode_t mode;
     mode_t umask;
+    bool other_user; /* than the run was started by: `as_user` and `as_group` count */
+    uid_t as_user;
+    gid_t as_group;
     dev_t device;
     uid_t user;
     gid_t group;
