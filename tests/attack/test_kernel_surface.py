@@ -1,10 +1,7 @@
 """Attacks on the kernel's surface, its own files, and on what all share (section E; H 104,
 110).
 
-Held by the doorman (not built), so no test here:
-  65  that notifications never come before a refusal of the kernel's (the refusals are tested)
-  68  signals before the doorman receives a call
-  69  a flood of notifications, or a wedged doorman
+The doorman's part is elsewhere: 68 and 69 in test_doorman_itself.py.
 """
 
 import os

@@ -1,9 +1,6 @@
 """Sockets, shared memory, keys and processes of the host (section C, 41-48 and 52-55).
 
-Held by the doorman (not built), so no test here:
-  40      a socket in a directory the command can see, and allowUnixSockets by path
-  49, 51  races against the doorman's copy of an address or a path
-  50      descriptors handed over by a peer that is allowed
+Sockets by path (40, 47, 48, 50) are in test_sockets_by_path.py, races (49, 51) in test_races.py.
 """
 
 import contextlib

@@ -1,16 +1,11 @@
 """Attacks on files by another name: links, renames, spellings, races (section A, 1-8
 and 14-21; H 103, 106, 107, 112).
 
-Held by the doorman (not built), so no test here:
-  1    a protected name that does not exist yet (what exists is tested below, and that
-       nothing is left on the host)
-  14   a denied pattern and a file made later
+Names that do not exist yet (1, 14, 105, 106, 111) are in test_protected_names.py, races (108) in test_races.py.
+No test here, because nothing holds it yet:
   103  a masked file of the project that the host replaces by rename while the run is on
-  106  .git/commondir where there is none
   107  a change of .git/config that is judged by its meaning (here it is read-only whole)
-  108  two doorman workers, or two runs, race a rename against a creation
-  111  .GIT/Hooks beside .git (on a file system that ignores case they are one, and held)
-  112  patterns over a tree (`**/*.pem`): refused by name, tested below
+  112  patterns over a tree (`**/*.pem`) for reading: refused by name, tested below
 """
 
 import os

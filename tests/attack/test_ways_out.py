@@ -1,8 +1,7 @@
 """Ways out of the mounts: other processes' roots, inherited descriptors, namespaces of
 one's own, the mount calls (section A, 9-13; H 109).
 
-Held by the doorman (not built), so no test here:
-  105  the doorman itself asked to open /proc/1/mem or the like
+The doorman asked to open /proc/1/mem or the like (105) is in test_protected_names.py.
 """
 
 import os
