@@ -175,6 +175,7 @@ static void serve(struct house *house, const struct seccomp_notif *call)
         pool_submit(house, request);
         return;
     }
+    request_clear(request);
     if (valid)
         pool_answer(house, request, answer_error(error));
     pool_give_back(house, request);

@@ -43,6 +43,8 @@ int judge_entry_name(const struct house *house, const struct place *place, struc
     entry->exists = fstatat(place->directory, last, &status, AT_SYMLINK_NOFOLLOW) == 0;
     if (entry->exists)
         entry->type = status.st_mode & S_IFMT;
+    else
+        entry->absent_because = errno;
     return 0;
 }
 

@@ -10,7 +10,8 @@
 struct entry_name {
     struct name name; /* NAME_NONE: the directory has none */
     bool exists;
-    mode_t type; /* S_IFMT bits, if it exists */
+    int absent_because; /* the errno of looking, if it does not exist */
+    mode_t type;        /* S_IFMT bits, if it exists */
 };
 
 /* An errno, or 0. */

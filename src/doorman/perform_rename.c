@@ -61,8 +61,10 @@ static struct answer act(struct worker *worker, struct move *move, unsigned flag
     int error = judge(worker->house, move, flags);
 
     /* What is not there was not looked at. */
-    if (!error && (!move->source.exists || (flags & RENAME_EXCHANGE && !move->target.exists)))
-        return answer_error(ENOENT);
+    if (!error && !move->source.exists)
+        return answer_error(move->source.absent_because);
+    if (!error && flags & RENAME_EXCHANGE && !move->target.exists)
+        return answer_error(move->target.absent_because);
     if (error)
         return answer_error(judge_refusal(error, move->from.directory, &move->source));
     int result =
@@ -89,10 +91,27 @@ static struct answer rename_between(struct worker *worker, struct move *move, un
     return answer;
 }
 
+static bool is_dot(const struct place *place)
+{
+    return (place->last_length == 1 && place->last[0] == '.') ||
+           (place->last_length == 2 && place->last[0] == '.' && place->last[1] == '.');
+}
+
+/* What the kernel finds out before it looks at what is there. */
+static int check(const struct move *move, unsigned flags)
+{
+    if (move->to.last_length == 0 || is_dot(&move->to))
+        return flags & RENAME_NOREPLACE ? EEXIST : EBUSY;
+    return move->from.last_length == 0 || is_dot(&move->from) ? EBUSY : 0;
+}
+
 struct answer perform_rename(struct worker *worker, struct request *request)
 {
     struct move move;
 
+    if (request->flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT) ||
+        (request->flags & RENAME_EXCHANGE && request->flags & (RENAME_NOREPLACE | RENAME_WHITEOUT)))
+        return answer_error(EINVAL);
     int error = resolve(worker->house, request, &request->operands[0], RESOLVE_ENTRY, 0, &move.from);
     if (error)
         return answer_error(error);
@@ -101,9 +120,8 @@ struct answer perform_rename(struct worker *worker, struct request *request)
         place_close(&move.from);
         return answer_error(error);
     }
-    struct answer answer = move.from.last_length == 0 || move.to.last_length == 0
-                               ? answer_error(EBUSY)
-                               : rename_between(worker, &move, request->flags);
+    error = check(&move, request->flags);
+    struct answer answer = error ? answer_error(error) : rename_between(worker, &move, request->flags);
     place_close(&move.from);
     place_close(&move.to);
     return answer;

@@ -122,8 +122,10 @@ static void *worker_main(void *argument)
         line->queued--;
         line->idle--;
         pthread_mutex_unlock(&pool->mutex);
-        pool_answer(house, request, perform(&worker, request));
+        struct answer answer = perform(&worker, request);
+        /* Before the caller goes on: a file that we hold open for writing it could not execute. */
         request_clear(request);
+        pool_answer(house, request, answer);
         pthread_mutex_lock(&pool->mutex);
         line->idle++;
         pool->free[pool->free_count++] = request;
