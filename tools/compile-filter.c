@@ -251,6 +251,22 @@ static void judge_socket(struct program *program, unsigned variant)
         judge_unix_type(program, variant);
 }
 
+/* btrfs makes and removes names by ioctl(2) on a directory. Of its calls, those that
+ * other file systems have too share content between files. */
+static void judge_subvolumes(struct program *program)
+{
+    const uint32_t type_bits = 0xff00;
+    const uint32_t btrfs = 0x9400;
+    static const uint32_t of_all[] = {FICLONE, FICLONERANGE, FIDEDUPERANGE};
+
+    emit(program, BPF_ALU | BPF_AND | BPF_K, type_bits, 0, 0);
+    emit(program, BPF_JMP | BPF_JEQ | BPF_K, btrfs, 0, 2 * COUNT(of_all) + 2);
+    load(program, ARGUMENT(1));
+    for (size_t i = 0; i < COUNT(of_all); i++)
+        answer_if_equal(program, of_all[i], SECCOMP_RET_ALLOW);
+    answer(program, error(EPERM));
+}
+
 /* Typing into the terminal cloche was started from (56, 57); line disciplines,
  * which are code nobody needs and have had their share of holes (N_HDLC, N_GSM). */
 static void judge_ioctl(struct program *program, unsigned variant)
@@ -259,7 +275,10 @@ static void judge_ioctl(struct program *program, unsigned variant)
     const uint32_t tioclinux = 0x541c;
     const uint32_t tiocsetd = 0x5423;
     /* Attributes of files that need no more than a descriptor to read. */
-    static const uint32_t attributes[] = {FS_IOC_SETFLAGS, FS_IOC32_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION};
+    const uint32_t set_encryption_policy = 0x800c6613;
+    const uint32_t enable_verity = 0x40806685;
+    const uint32_t attributes[] = {FS_IOC_SETFLAGS,   FS_IOC32_SETFLAGS,     FS_IOC_FSSETXATTR,
+                                   FS_IOC_SETVERSION, set_encryption_policy, enable_verity};
 
     load(program, ARGUMENT(1));
     answer_if_equal(program, tiocsti, error(EPERM));
@@ -267,6 +286,8 @@ static void judge_ioctl(struct program *program, unsigned variant)
     answer_if_equal(program, tiocsetd, error(EPERM));
     for (size_t i = 0; variant & VARIANT_FILES_ASKED && i < COUNT(attributes); i++)
         answer_if_equal(program, attributes[i], error(EPERM));
+    if (variant & VARIANT_FILES_ASKED)
+        judge_subvolumes(program);
     answer(program, SECCOMP_RET_ALLOW);
 }
 

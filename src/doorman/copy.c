@@ -104,8 +104,8 @@ mode_t copy_umask(const struct house *house, pid_t thread)
 
     if (!atomic_load(&house->umask_varies))
         return house->umask;
-    const char *line = read_status(house, thread, text, sizeof text) ? strstr(text, "Umask:\t") : NULL;
-    return line ? (mode_t)strtol(line + strlen("Umask:\t"), NULL, 8) : 0777;
+    const char *line = read_status(house, thread, text, sizeof text) ? strstr(text, "\nUmask:\t") : NULL;
+    return line ? (mode_t)strtol(line + strlen("\nUmask:\t"), NULL, 8) : 0777;
 }
 
 static uint64_t signals_of(const char *text, const char *label)

@@ -40,7 +40,9 @@ static int read_path(const struct reader *reader, size_t which, int directory, s
     int error =
         copy_text(reader->request->thread, argument(reader, at), operand->path, sizeof operand->path, &operand->length);
 
-    if (error || operand->path[0] == '/')
+    /* Where the base is the root, absolute paths begin there, too. */
+    bool below_base = reader->request->how.resolve & (RESOLVE_IN_ROOT | RESOLVE_BENEATH);
+    if (error || (operand->path[0] == '/' && !below_base))
         return error;
     return copy_base(reader->house, reader->request->thread, directory, &operand->base);
 }
@@ -282,12 +284,14 @@ static int read_legacy(const struct reader *reader)
 static int read_names(const struct reader *reader)
 {
     struct request *request = reader->request;
+    int error;
 
     switch (reader->call->data.nr) {
     case SYS_openat:
         return first(read_path_at(reader, 0, 0), read_open(reader, 2));
     case SYS_openat2:
-        return first(read_how(reader), read_path_at(reader, 0, 0));
+        error = read_how(reader);
+        return error ? error : read_path_at(reader, 0, 0);
     case SYS_mkdirat:
         request->kind = REQUEST_MKDIR;
         request->mode = (mode_t)argument(reader, 2);
@@ -308,7 +312,7 @@ static int read_names(const struct reader *reader)
         request->flags = (unsigned)argument(reader, 4);
         if (request->flags & ~(unsigned)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH))
             return EINVAL;
-        int error = first(read_path_at(reader, 0, 0), read_path_at(reader, 1, 2));
+        error = first(read_path_at(reader, 0, 0), read_path_at(reader, 1, 2));
         allow_empty(request, 0, request->flags);
         return error;
     }

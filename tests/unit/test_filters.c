@@ -318,6 +318,11 @@ static void test_doorman_is_asked_about_names_and_not_about_reading(void **state
             assert_int_equal(call_with_four(variant, SYS_openat, 0, 0, rubbish | (unsigned)read[i], 0), ALLOWED);
         /* Attributes can be set through a descriptor to read. */
         assert_int_equal(call(variant, SYS_ioctl, 0, 0x40086602, 0), EPERM);
+        /* So can subvolumes be made. */
+        assert_int_equal(call(variant, SYS_ioctl, 0, rubbish | 0x50009401, 0), EPERM);
+        assert_int_equal(call(variant, SYS_ioctl, 0, 0x5000940e, 0), EPERM);
+        assert_int_equal(call(variant, SYS_ioctl, 0, 0x40049409, 0), ALLOWED);
+        assert_int_equal(call(variant, SYS_ioctl, 0, 0x5413, 0), ALLOWED);
         assert_int_equal(call(variant, SYS_fcntl, 0, rubbish | F_SETLEASE, F_RDLCK), EACCES);
         assert_int_equal(call(variant, SYS_fcntl, 0, F_SETLK, 0), ALLOWED);
         assert_int_equal(call(variant, 463, 0, 0, 0), ENOSYS);
