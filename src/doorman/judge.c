@@ -123,12 +123,14 @@ static bool completes_git(struct house *house, struct slice path)
     FD_CLEANUP int directory = open_directory(parent, O_PATH);
     if (directory < 0)
         return false;
-    bool armed = fstatat(directory, "config", &status, AT_SYMLINK_NOFOLLOW) == 0 ||
+    /* The last one needs nothing beside it: it says where all of that is. */
+    bool common = mark == 3 || fstatat(directory, "commondir", &status, AT_SYMLINK_NOFOLLOW) == 0;
+    bool armed = common || fstatat(directory, "config", &status, AT_SYMLINK_NOFOLLOW) == 0 ||
                  fstatat(directory, "hooks", &status, AT_SYMLINK_NOFOLLOW) == 0;
     bool head = mark == 0 || fstatat(directory, "HEAD", &status, AT_SYMLINK_NOFOLLOW) == 0;
     bool objects = mark == 1 || is_there(directory, "objects", S_IFDIR);
     bool refs = mark == 2 || is_there(directory, "refs", S_IFDIR);
-    return armed && head && (mark == 3 || (objects && refs));
+    return armed && head && (common || (objects && refs));
 }
 
 int judge_write(struct house *house, const struct name *name)
