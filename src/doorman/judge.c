@@ -61,6 +61,16 @@ static int open_directory(struct slice path, uint64_t flags)
     return (int)syscall(SYS_openat2, AT_FDCWD, text, &how, sizeof how);
 }
 
+bool judge_identity(const struct place *place, struct identity *identity)
+{
+    char last[NAME_MAX + 1];
+
+    memcpy(last, place->last, place->last_length);
+    last[place->last_length] = '\0';
+    FD_CLEANUP int fd = openat(place->directory, last, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd >= 0 && identity_of(fd, identity);
+}
+
 bool judge_made_here(struct house *house, struct slice path)
 {
     FD_CLEANUP int directory = path.len ? open_directory(path, O_PATH) : -1;

@@ -41,6 +41,9 @@ int judge_link_name(struct house *house, const struct name *name);
 int judge_move(struct house *house, const struct place *place, const struct entry_name *source,
                const struct entry_name *target);
 
+/* Of the directory that has that name now; false if there is none. */
+bool judge_identity(const struct place *place, struct identity *identity);
+
 /* Was this directory made by this run? */
 bool judge_made_here(struct house *house, struct slice path);
 

@@ -1,7 +1,8 @@
 /* An open hash table that only grows, up to a bound: beyond it directories are
- * forgotten, which makes more names protected, never fewer. Nothing is removed:
- * an identity contains the time of birth, so that an object that gets the number of
- * a deleted one is not taken for it. */
+ * forgotten, which makes more names protected, never fewer. What is removed leaves
+ * a slot that equals nothing. What the host removes is not noticed, but an
+ * identity contains the time of birth, so that an object that gets the number later
+ * is not taken for it. */
 #include "doorman/made.h"
 
 #include <fcntl.h>
@@ -67,6 +68,17 @@ void made_add(struct made *made, const struct identity *identity)
         struct identity *slot = find(made->slots, made->capacity, identity);
         made->count += slot->born == 0;
         *slot = *identity;
+    }
+    pthread_mutex_unlock(&made->mutex);
+}
+
+void made_forget(struct made *made, const struct identity *identity)
+{
+    pthread_mutex_lock(&made->mutex);
+    if (made->capacity) {
+        struct identity *slot = find(made->slots, made->capacity, identity);
+        if (slot->born != 0)
+            *slot = (struct identity){.born = 1};
     }
     pthread_mutex_unlock(&made->mutex);
 }

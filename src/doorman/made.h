@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An object of a file system. Inode numbers are used again, birth times are not. */
+/* An object of a file system. Inode numbers are used again; the time of birth tells one from the next. */
 struct identity {
     uint64_t device;
     uint64_t inode;
@@ -27,6 +27,8 @@ struct made {
 bool identity_of(int fd, struct identity *identity);
 
 void made_add(struct made *made, const struct identity *identity);
+/* It is gone: before Linux 6.13 another may be born with its number in the same tick. */
+void made_forget(struct made *made, const struct identity *identity);
 bool made_has(struct made *made, const struct identity *identity);
 
 /* Abstract names of sockets that this run has bound. */

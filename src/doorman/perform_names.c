@@ -25,16 +25,12 @@ static int make(const struct request *request, int directory, const char *last)
 
 /* The lock is held, so nothing can have been renamed into its place; a link that
  * was made there is not followed, for which no slash may stand behind the name. */
-static void remember(struct house *house, int directory, const struct place *place)
+static void remember(struct house *house, int directory, struct place place)
 {
-    char last[NAME_MAX + 1];
-
-    memcpy(last, place->last, place->last_length);
-    last[place->last_length] = '\0';
-    FD_CLEANUP int fd = openat(directory, last, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct identity identity;
 
-    if (fd >= 0 && identity_of(fd, &identity))
+    place.directory = directory;
+    if (judge_identity(&place, &identity))
         made_add(&house->made, &identity);
 }
 
@@ -59,7 +55,7 @@ static struct answer make_in(struct worker *worker, const struct request *reques
             result = make(request, directory = own, place->last);
     }
     if (result == 0 && request->kind == REQUEST_MKDIR)
-        remember(house, directory, place);
+        remember(house, directory, *place);
     return answer_of(result);
 }
 
@@ -84,12 +80,16 @@ static struct answer unlink_in(struct worker *worker, const struct request *requ
         error = judge_change(worker->house, &entry);
     if (error)
         return answer_error(judge_refusal(error, place->directory, &entry));
+    struct identity gone;
+    bool known = request->flags & AT_REMOVEDIR && judge_identity(place, &gone);
     int result = unlinkat(place->directory, place->last, (int)request->flags);
     if (result < 0 && errno == EROFS && entry.name.kind == NAME_KNOWN) {
         FD_CLEANUP int own = own_view_directory(worker->house, place->directory, name_slice(&entry.name));
         if (own >= 0)
             result = unlinkat(own, place->last, (int)request->flags);
     }
+    if (known && result == 0)
+        made_forget(&worker->house->made, &gone);
     return answer_of(result);
 }
 

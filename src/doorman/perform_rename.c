@@ -67,10 +67,14 @@ static struct answer act(struct worker *worker, struct move *move, unsigned flag
         return answer_error(move->target.absent_because);
     if (error)
         return answer_error(judge_refusal(error, move->from.directory, &move->source));
+    struct identity gone;
+    bool replaces = move->target.type == S_IFDIR && !(flags & RENAME_EXCHANGE) && judge_identity(&move->to, &gone);
     int result =
         rename_between_directories(move->from.directory, move->from.last, move->to.directory, move->to.last, flags);
     if (result < 0 && (errno == EXDEV || errno == EROFS))
         result = rename_in_own_view(worker->house, move, flags);
+    if (replaces && result == 0)
+        made_forget(&worker->house->made, &gone);
     return answer_of(result);
 }
 
