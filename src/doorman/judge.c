@@ -49,9 +49,9 @@ int judge_entry_name(const struct house *house, const struct place *place, struc
 }
 
 /* By name, in the tree as everybody sees it. */
-static int open_directory(struct slice path, uint64_t flags)
+static int open_path(struct slice path, uint64_t flags)
 {
-    struct open_how how = {.flags = flags | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
+    struct open_how how = {.flags = flags | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
     char text[PATH_MAX];
 
     if (path.len >= sizeof text)
@@ -59,6 +59,11 @@ static int open_directory(struct slice path, uint64_t flags)
     memcpy(text, path.ptr, path.len);
     text[path.len] = '\0';
     return (int)syscall(SYS_openat2, AT_FDCWD, text, &how, sizeof how);
+}
+
+static int open_directory(struct slice path, uint64_t flags)
+{
+    return open_path(path, flags | O_DIRECTORY);
 }
 
 bool judge_identity(const struct place *place, struct identity *identity)
@@ -159,6 +164,24 @@ int judge_write(struct house *house, const struct name *name)
     return decision.backing == BACKING_HOST && (is_git_matter(house, path) || completes_git(house, path)) ? EACCES : 0;
 }
 
+/* Was this file, by what it is, made by this run? Of files, git's pointers are
+ * remembered. */
+static bool is_made_file(struct house *house, struct slice path)
+{
+    FD_CLEANUP int file = open_path(path, O_PATH | O_NOFOLLOW);
+    struct identity identity;
+
+    return file >= 0 && identity_of(file, &identity) && made_has(&house->made, &identity);
+}
+
+void judge_remember_file(struct house *house, const struct name *name, int file)
+{
+    struct identity identity;
+
+    if (name->kind == NAME_KNOWN && protect_is_git_pointer(name_slice(name)) && identity_of(file, &identity))
+        made_add(&house->made, &identity);
+}
+
 int judge_change(struct house *house, const struct entry_name *entry)
 {
     int error = judge_write(house, &entry->name);
@@ -168,7 +191,7 @@ int judge_change(struct house *house, const struct entry_name *entry)
     struct slice path = name_slice(&entry->name);
     if (entry->exists && entry->type != S_IFDIR && protect_is_git_pointer(path) &&
         decide_real_path(house->policy, OPERATION_WRITE, path).backing == BACKING_HOST &&
-        !judge_made_here(house, path_parent(path)))
+        !judge_made_here(house, path_parent(path)) && !is_made_file(house, path))
         return EACCES;
     return 0;
 }

@@ -41,6 +41,10 @@ int judge_link_name(struct house *house, const struct name *name);
 int judge_move(struct house *house, const struct place *place, const struct entry_name *source,
                const struct entry_name *target);
 
+/* To be called with a new file: what tells git where to look may be changed by the
+ * run that made it. */
+void judge_remember_file(struct house *house, const struct name *name, int file);
+
 /* Of the directory that has that name now; false if there is none. */
 bool judge_identity(const struct place *place, struct identity *identity);
 

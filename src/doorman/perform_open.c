@@ -129,6 +129,8 @@ static struct answer open_new(struct worker *worker, const struct place *place, 
         else
             errno = EROFS;
     }
+    if (fd >= 0)
+        judge_remember_file(worker->house, &entry.name, fd);
     *again = fd < 0 && errno == EEXIST && !(how->flags & O_EXCL);
     return handed_over(fd, how->flags);
 }
