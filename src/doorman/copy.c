@@ -86,8 +86,17 @@ static bool read_status(const struct house *house, pid_t thread, char *text, siz
 static bool fourth_number(const char *text, const char *label, unsigned *number)
 {
     const char *line = strstr(text, label);
+    char *end = NULL;
 
-    return line && sscanf(line + strlen(label), "%*u %*u %*u %u", number) == 1;
+    if (!line)
+        return false;
+    line += strlen(label);
+    for (int i = 0; i < 4; i++, line = end) {
+        *number = (unsigned)strtoul(line, &end, 10);
+        if (end == line)
+            return false;
+    }
+    return true;
 }
 
 bool copy_user(const struct house *house, pid_t thread, uid_t *user, gid_t *group)

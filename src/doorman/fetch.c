@@ -70,17 +70,18 @@ static int depth_below_task(const struct house *house, int directory, int *proce
  * one, also when its number has been given to another. */
 static bool is_of_the_run(int directory, int depth)
 {
-    char path[64] = "";
+    static const char *const above[] = {".", "..", "../..", "../../..", "../../../.."};
+    char path[64];
     char text[4096];
     struct stat status;
 
-    for (int i = 0; i < depth && i < 4; i++)
-        strcat(path, "../");
-    /* A task that is not dumpable lets nobody but itself in; its directory is root's. */
-    if (fstatat(directory, depth ? path : ".", &status, 0) < 0 || status.st_uid != geteuid())
+    if ((size_t)depth >= sizeof above / sizeof *above)
         return false;
-    strcat(path, "status");
-    return depth <= 4 && read_small(directory, path, text, sizeof text) == 0 && strstr(text, "\nSeccomp:\t2\n");
+    /* A task that is not dumpable lets nobody but itself in; its directory is root's. */
+    if (fstatat(directory, above[depth], &status, 0) < 0 || status.st_uid != geteuid())
+        return false;
+    snprintf(path, sizeof path, "%s/status", above[depth]);
+    return read_small(directory, path, text, sizeof text) == 0 && strstr(text, "\nSeccomp:\t2\n");
 }
 
 /* The last of these numbers, or the first: a task's in the sandbox, or on the host. */
@@ -154,8 +155,20 @@ static int ask_session(const struct house *house, struct errand *errand)
     if (error)
         return error;
     const char *behind_name = strrchr(text, ')');
-    if (!behind_name || sscanf(behind_name, ") %*c %*d %*d %d %d", &errand->session, &device) != 2)
+    if (!behind_name || strlen(behind_name) < strlen(") S"))
         return EACCES;
+    /* parent, group, session, terminal */
+    const char *at = behind_name + strlen(") S");
+    long numbers[4];
+    for (size_t i = 0; i < 4; i++) {
+        char *end;
+        numbers[i] = strtol(at, &end, 10);
+        if (end == at)
+            return EACCES;
+        at = end;
+    }
+    errand->session = (pid_t)numbers[2];
+    device = (int)numbers[3];
     if (device == 0)
         return ENXIO;
     int major = device >> 8 & 0xfff;

@@ -143,7 +143,7 @@ bool attending_send(int socket, const int *descriptors, size_t count, struct err
     char byte = 0;
     struct iovec part = {&byte, 1};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes};
-    int sent[SENT_MAX];
+    int sent[SENT_MAX] = {0};
     size_t sent_count = 0;
 
     for (size_t i = 0; i < count && sent_count < SENT_MAX; i++) {
