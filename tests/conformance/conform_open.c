@@ -184,16 +184,14 @@ static void slashes(void)
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
         objects[i].make();
         for (size_t path = 0; path < sizeof paths / sizeof *paths; path++) {
-            const char *tried = paths[path];
-            if (!tried)
-                continue; /* never so, but the compiler with sanitizers thinks it may be */
-            say_opened(open(tried, O_RDONLY | O_NONBLOCK), "%s: RDONLY %s", objects[i].name, tried);
-            say_opened(open(tried, O_WRONLY | O_NONBLOCK), "%s: WRONLY %s", objects[i].name, tried);
-            say_opened(open(tried, O_RDWR | O_CREAT | O_NONBLOCK, 0600), "%s: CREAT %s", objects[i].name, tried);
+            say_opened(open(paths[path], O_RDONLY | O_NONBLOCK), "%s: RDONLY %s", objects[i].name, paths[path]);
+            say_opened(open(paths[path], O_WRONLY | O_NONBLOCK), "%s: WRONLY %s", objects[i].name, paths[path]);
+            say_opened(open(paths[path], O_RDWR | O_CREAT | O_NONBLOCK, 0600), "%s: CREAT %s", objects[i].name,
+                       paths[path]);
             clear_all();
             objects[i].make();
-            say_opened(open(tried, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600), "%s: EXCL NOFOLLOW %s",
-                       objects[i].name, tried);
+            say_opened(open(paths[path], O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600), "%s: EXCL NOFOLLOW %s",
+                       objects[i].name, paths[path]);
             clear_all();
             objects[i].make();
         }
