@@ -27,10 +27,9 @@ bool destination_is_abstract(const struct sockaddr_storage *address, socklen_t l
 
 static bool may_reach(struct house *house, int object)
 {
-    struct identity identity;
     struct name name;
 
-    if (identity_of(object, &identity) && made_has(&house->made, &identity))
+    if (made_is(&house->made, object))
         return true;
     name_of(house, object, &name);
     return name.kind == NAME_KNOWN && decide_unix(house->policy, name_slice(&name)).allowed;

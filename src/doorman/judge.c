@@ -7,17 +7,14 @@
 #include "base/path.h"
 #include "policy/decide.h"
 #include "policy/git_layout.h"
-#include "policy/pattern.h"
 #include "policy/protect.h"
 #include "policy/rename.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { ENTRIES_MAX = 20000, LOOKS_MAX = 32 };
@@ -25,10 +22,9 @@ enum { ENTRIES_MAX = 20000, LOOKS_MAX = 32 };
 int judge_entry_name(const struct house *house, const struct place *place, struct entry_name *entry)
 {
     struct stat status;
-    char last[NAME_MAX + 1];
+    const struct last_name last_name = place_last(place);
+    const char *last = last_name.text;
 
-    memcpy(last, place->last, place->last_length);
-    last[place->last_length] = '\0';
     *entry = (struct entry_name){0};
     name_of(house, place->directory, &entry->name);
     /* In a directory that was handed in from another tree nothing can be judged: a
@@ -48,40 +44,29 @@ int judge_entry_name(const struct house *house, const struct place *place, struc
     return 0;
 }
 
-/* By name, in the tree as everybody sees it. */
-static int open_path(struct slice path, uint64_t flags)
-{
-    struct open_how how = {.flags = flags | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
-    char text[PATH_MAX];
-
-    if (path.len >= sizeof text)
-        return -1;
-    memcpy(text, path.ptr, path.len);
-    text[path.len] = '\0';
-    return (int)syscall(SYS_openat2, AT_FDCWD, text, &how, sizeof how);
-}
-
-static int open_directory(struct slice path, uint64_t flags)
-{
-    return open_path(path, flags | O_DIRECTORY);
-}
-
 bool judge_identity(const struct place *place, struct identity *identity)
 {
-    char last[NAME_MAX + 1];
+    FD_CLEANUP int directory = place_open_directory(place);
 
-    memcpy(last, place->last, place->last_length);
-    last[place->last_length] = '\0';
-    FD_CLEANUP int fd = openat(place->directory, last, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return fd >= 0 && identity_of(fd, identity);
+    return directory >= 0 && identity_of(directory, identity);
+}
+
+/* By name, in the tree as everybody sees it. */
+static int open_directory(struct slice path)
+{
+    return resolve_exactly(AT_FDCWD, path, O_PATH | O_DIRECTORY);
+}
+
+static bool is_made(struct house *house, struct slice path, uint64_t flags)
+{
+    FD_CLEANUP int object = resolve_exactly(AT_FDCWD, path, O_PATH | flags);
+
+    return object >= 0 && made_is(&house->made, object);
 }
 
 bool judge_made_here(struct house *house, struct slice path)
 {
-    FD_CLEANUP int directory = path.len ? open_directory(path, O_PATH) : -1;
-    struct identity identity;
-
-    return directory >= 0 && identity_of(directory, &identity) && made_has(&house->made, &identity);
+    return path.len && is_made(house, path, O_DIRECTORY);
 }
 
 static bool is_there(int directory, const char *name, mode_t type)
@@ -93,7 +78,7 @@ static bool is_there(int directory, const char *name, mode_t type)
 
 static bool looks_like_git(struct slice path)
 {
-    FD_CLEANUP int directory = open_directory(path, O_PATH);
+    FD_CLEANUP int directory = open_directory(path);
     struct stat status;
 
     /* A worktree's own directory has its objects elsewhere, and says where. */
@@ -135,7 +120,7 @@ static bool completes_git(struct house *house, struct slice path)
         mark++;
     if (mark == sizeof marks / sizeof *marks || looks_like_git(parent) || judge_made_here(house, parent))
         return false;
-    FD_CLEANUP int directory = open_directory(parent, O_PATH);
+    FD_CLEANUP int directory = open_directory(parent);
     if (directory < 0)
         return false;
     /* The last one needs nothing beside it: it says where all of that is. */
@@ -164,16 +149,6 @@ int judge_write(struct house *house, const struct name *name)
     return decision.backing == BACKING_HOST && (is_git_matter(house, path) || completes_git(house, path)) ? EACCES : 0;
 }
 
-/* Was this file, by what it is, made by this run? Of files, git's pointers are
- * remembered. */
-static bool is_made_file(struct house *house, struct slice path)
-{
-    FD_CLEANUP int file = open_path(path, O_PATH | O_NOFOLLOW);
-    struct identity identity;
-
-    return file >= 0 && identity_of(file, &identity) && made_has(&house->made, &identity);
-}
-
 void judge_remember_file(struct house *house, const struct name *name, int file)
 {
     struct identity identity;
@@ -191,7 +166,7 @@ int judge_change(struct house *house, const struct entry_name *entry)
     struct slice path = name_slice(&entry->name);
     if (entry->exists && entry->type != S_IFDIR && protect_is_git_pointer(path) &&
         decide_real_path(house->policy, OPERATION_WRITE, path).backing == BACKING_HOST &&
-        !judge_made_here(house, path_parent(path)) && !is_made_file(house, path))
+        !judge_made_here(house, path_parent(path)) && !is_made(house, path, 0)) /* of files, these are remembered */
         return EACCES;
     return 0;
 }
@@ -269,19 +244,10 @@ struct search {
     size_t looked_at;
 };
 
-static bool matches(struct slice pattern, const char *name)
+static bool matches(struct slice pattern, struct slice name)
 {
-    char lowered[NAME_MAX + 1];
-    char lowered_pattern[NAME_MAX + 1];
-    size_t length = strlen(name);
-
-    if (length > NAME_MAX || pattern.len > NAME_MAX)
-        return true; /* nothing this program has a pattern for: refused rather than passed over */
-    for (size_t i = 0; i < length; i++)
-        lowered[i] = slice_lower(name[i]);
-    for (size_t i = 0; i < pattern.len; i++)
-        lowered_pattern[i] = slice_lower(pattern.ptr[i]);
-    return name_matches((struct slice){lowered_pattern, pattern.len}, (struct slice){lowered, length});
+    /* Nothing this program has a pattern for: refused rather than passed over. */
+    return pattern.len > NAME_MAX || name.len > NAME_MAX || protect_component_matches(pattern, name);
 }
 
 static bool has_rest(struct search *search, int directory, struct slice rest);
@@ -304,7 +270,7 @@ static bool has_entry(struct search *search, int directory, struct slice compone
         if (++search->looked_at > ENTRIES_MAX) {
             found = true;
         } else if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-                   matches(component, entry->d_name)) {
+                   matches(component, slice_of(entry->d_name))) {
             FD_CLEANUP int below = openat(directory, entry->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
             struct stat status;
             found = rest.len == 0 || (below >= 0 && fstat(below, &status) == 0 &&
@@ -349,8 +315,7 @@ static bool holds_protected(struct house *house, int directory, struct slice pat
 
 static int judge_directory_move(struct house *house, int directory, struct slice from, struct slice to)
 {
-    struct identity identity;
-    bool made_here = identity_of(directory, &identity) && made_has(&house->made, &identity);
+    bool made_here = made_is(&house->made, directory);
 
     if (decide_real_path(house->policy, OPERATION_WRITE, to).backing == BACKING_HOST &&
         !judge_made_here(house, path_parent(to)) && holds_protected(house, directory, to))
@@ -372,9 +337,6 @@ int judge_move(struct house *house, const struct place *place, const struct entr
         return judge_link_name(house, &target->name);
     if (source->type != S_IFDIR)
         return 0;
-    char last[NAME_MAX + 1];
-    memcpy(last, place->last, place->last_length);
-    last[place->last_length] = '\0';
-    FD_CLEANUP int directory = openat(place->directory, last, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    FD_CLEANUP int directory = place_open_directory(place);
     return directory < 0 ? errno : judge_directory_move(house, directory, from, to);
 }

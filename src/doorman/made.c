@@ -91,6 +91,13 @@ bool made_has(struct made *made, const struct identity *identity)
     return has;
 }
 
+bool made_is(struct made *made, int fd)
+{
+    struct identity identity;
+
+    return identity_of(fd, &identity) && made_has(made, &identity);
+}
+
 struct abstract_name {
     char bytes[sizeof((struct sockaddr_un *)0)->sun_path];
     size_t length;

@@ -31,6 +31,9 @@ void made_add(struct made *made, const struct identity *identity);
 void made_forget(struct made *made, const struct identity *identity);
 bool made_has(struct made *made, const struct identity *identity);
 
+/* Is what this descriptor stands for among them? */
+bool made_is(struct made *made, int fd);
+
 /* Abstract names of sockets that this run has bound. */
 struct abstract_names {
     pthread_mutex_t mutex;

@@ -2,35 +2,20 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "doorman/resolve.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/openat2.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-static int open_below(int directory, struct slice path, uint64_t flags)
-{
-    struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC | flags, .resolve = RESOLVE_NO_SYMLINKS};
-    char text[PATH_MAX];
-
-    if (path.len >= sizeof text)
-        return -1;
-    memcpy(text, path.ptr, path.len);
-    text[path.len] = '\0';
-    return (int)syscall(SYS_openat2, directory, path.len ? text : ".", &how, sizeof how);
-}
 
 /* Where it cannot be had (the host's own mount is read-only, say), the doorman
  * does without: what would need it fails as it would without a doorman. */
 static void clone_root(struct house *house, struct slice path)
 {
     struct mount_attr writable = {.attr_clr = MOUNT_ATTR_RDONLY, .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV};
-    FD_CLEANUP int place = open_below(AT_FDCWD, path, O_DIRECTORY);
+    FD_CLEANUP int place = resolve_exactly(AT_FDCWD, path, O_PATH | O_DIRECTORY);
 
     if (place < 0)
         return; /* a file has nothing below it */
@@ -75,7 +60,7 @@ static int find(const struct house *house, int original, struct slice path)
         struct slice inside = slice_from(path, root->path.len);
         while (inside.len && inside.ptr[0] == '/')
             inside = slice_from(inside, 1);
-        found = open_below(root->mount, inside, 0);
+        found = resolve_exactly(root->mount, inside, O_PATH);
     }
     if (found >= 0 && !is_same(found, original))
         fd_close(&found);

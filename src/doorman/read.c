@@ -87,6 +87,25 @@ static int read_open(const struct reader *reader, size_t flags_at)
     return 0;
 }
 
+/* What is behind the path: a mode and, of device files, which device. */
+static int read_node(const struct reader *reader, enum request_kind kind, size_t mode_at)
+{
+    reader->request->kind = kind;
+    reader->request->mode = (mode_t)argument(reader, mode_at);
+    if (kind == REQUEST_MKNOD)
+        reader->request->device = (dev_t)argument(reader, mode_at + 1);
+    return 0;
+}
+
+static int read_target(const struct reader *reader)
+{
+    struct request *request = reader->request;
+    size_t length;
+
+    request->kind = REQUEST_SYMLINK;
+    return copy_text(request->thread, argument(reader, 0), request->text, sizeof request->text, &length);
+}
+
 /* As the kernel's copy_struct_from_user: what is newer than we know must be 0. */
 static int read_how(const struct reader *reader)
 {
@@ -229,20 +248,11 @@ static int read_legacy(const struct reader *reader)
         request->how = (struct open_how){.flags = O_CREAT | O_WRONLY | O_TRUNC, .mode = argument(reader, 1) & 07777};
         return read_path_here(reader, 0, 0);
     case SYS_mkdir:
-        request->kind = REQUEST_MKDIR;
-        request->mode = (mode_t)argument(reader, 1);
-        return read_path_here(reader, 0, 0);
+        return first(read_path_here(reader, 0, 0), read_node(reader, REQUEST_MKDIR, 1));
     case SYS_mknod:
-        request->kind = REQUEST_MKNOD;
-        request->mode = (mode_t)argument(reader, 1);
-        request->device = (dev_t)argument(reader, 2);
-        return read_path_here(reader, 0, 0);
-    case SYS_symlink: {
-        size_t length;
-        request->kind = REQUEST_SYMLINK;
-        return first(copy_text(request->thread, argument(reader, 0), request->text, sizeof request->text, &length),
-                     read_path_here(reader, 0, 1));
-    }
+        return first(read_path_here(reader, 0, 0), read_node(reader, REQUEST_MKNOD, 1));
+    case SYS_symlink:
+        return first(read_target(reader), read_path_here(reader, 0, 1));
     case SYS_link:
         request->kind = REQUEST_LINK;
         return first(read_path_here(reader, 0, 0), read_path_here(reader, 1, 1));
@@ -293,20 +303,11 @@ static int read_names(const struct reader *reader)
         error = read_how(reader);
         return error ? error : read_path_at(reader, 0, 0);
     case SYS_mkdirat:
-        request->kind = REQUEST_MKDIR;
-        request->mode = (mode_t)argument(reader, 2);
-        return read_path_at(reader, 0, 0);
+        return first(read_path_at(reader, 0, 0), read_node(reader, REQUEST_MKDIR, 2));
     case SYS_mknodat:
-        request->kind = REQUEST_MKNOD;
-        request->mode = (mode_t)argument(reader, 2);
-        request->device = (dev_t)argument(reader, 3);
-        return read_path_at(reader, 0, 0);
-    case SYS_symlinkat: {
-        size_t length;
-        request->kind = REQUEST_SYMLINK;
-        return first(copy_text(request->thread, argument(reader, 0), request->text, sizeof request->text, &length),
-                     read_path_at(reader, 0, 1));
-    }
+        return first(read_path_at(reader, 0, 0), read_node(reader, REQUEST_MKNOD, 2));
+    case SYS_symlinkat:
+        return first(read_target(reader), read_path_at(reader, 0, 1));
     case SYS_linkat: {
         request->kind = REQUEST_LINK;
         request->flags = (unsigned)argument(reader, 4);

@@ -32,6 +32,32 @@ void place_close(struct place *place)
     fd_close(&place->directory);
 }
 
+struct last_name place_last(const struct place *place)
+{
+    struct last_name last;
+
+    memcpy(last.text, place->last, place->last_length);
+    last.text[place->last_length] = '\0';
+    return last;
+}
+
+int place_open_directory(const struct place *place)
+{
+    return openat(place->directory, place_last(place).text, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+int resolve_exactly(int directory, struct slice path, uint64_t flags)
+{
+    struct open_how how = {.flags = flags | O_NOFOLLOW | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
+    char text[PATH_MAX];
+
+    if (path.len >= sizeof text)
+        return -1;
+    memcpy(text, path.ptr, path.len);
+    text[path.len] = '\0';
+    return (int)syscall(SYS_openat2, directory, path.len ? text : ".", &how, sizeof how);
+}
+
 static int open_path(int directory, const char *path, uint64_t flags, uint64_t resolve_flags)
 {
     struct open_how how = {.flags = O_PATH | O_CLOEXEC | flags, .resolve = resolve_flags};

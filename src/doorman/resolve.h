@@ -30,4 +30,18 @@ int resolve(const struct house *house, const struct request *request, const stru
 
 void place_close(struct place *place);
 
+/* By its exact name, no link on the way nor at the end; relative to `directory`,
+ * which an empty path names itself. A descriptor, or -1. */
+int resolve_exactly(int directory, struct slice path, uint64_t flags);
+
+/* The directory that the entry is, itself and no link; O_PATH, or -1. */
+int place_open_directory(const struct place *place);
+
+/* The last component without the slash. */
+struct last_name {
+    char text[NAME_MAX + 1];
+};
+
+struct last_name place_last(const struct place *place);
+
 #endif

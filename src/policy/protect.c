@@ -60,9 +60,7 @@ const char *const protected_names[] = {
     NULL,
 };
 
-/* ASCII case is ignored because the tree may be on a file system that does
- * (attack 111). Table and user names are compared the same way. */
-static bool component_matches(struct slice pattern, struct slice component)
+bool protect_component_matches(struct slice pattern, struct slice component)
 {
     char lowered_pattern[NAME_LENGTH_MAX];
     char lowered[NAME_LENGTH_MAX];
@@ -99,7 +97,7 @@ static bool matches_from(struct slice name, struct slice rest, size_t at, size_t
             }
             return true;
         }
-        if (!path_next(&rest, &component) || !component_matches(part, component))
+        if (!path_next(&rest, &component) || !protect_component_matches(part, component))
             return false;
         at++;
     }
@@ -241,7 +239,7 @@ static void rests_from(const struct rest_search *search, struct slice name, stru
             search->found(search->argument, whole);
             return;
         }
-        if (!component_matches(part, component))
+        if (!protect_component_matches(part, component))
             return;
     }
 }

@@ -48,6 +48,11 @@ void protect_candidates(const struct policy *policy, struct slice root, struct a
 void protect_present(const struct policy *policy, const struct tree *tree, struct slice root,
                      void (*found)(void *argument, struct slice path), void *argument);
 
+/* One component of a protected name against one of a path; false for what is
+ * longer than any name can be. ASCII case is ignored because the tree may be on a
+ * file system that does (attack 111). Table and user names are compared the same way. */
+bool protect_component_matches(struct slice pattern, struct slice component);
+
 /* Is this name taken from the protected ones by the policy? */
 bool protect_is_lifted(const struct policy *policy, struct slice name);
 
