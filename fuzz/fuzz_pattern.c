@@ -50,8 +50,21 @@ static bool plainly_matches(const struct pattern *pattern, struct slice path)
     return table[0][0];
 }
 
+/* Whether the set that may begin at `at` is closed: `]` as its first member does
+ * not close it. */
+static bool is_closed(struct slice pattern, size_t at)
+{
+    size_t first = at + 1;
+
+    if (first < pattern.len && strchr("!^", pattern.ptr[first]))
+        first++;
+    return slice_find(slice_from(pattern, first < pattern.len ? first + 1 : pattern.len), ']') + first + 1 <
+           pattern.len;
+}
+
 /* The C library agrees on single names, so far as it has the same language and
- * does not take forever. */
+ * does not take forever. It refuses `[a-`, where we and POSIX leave an open
+ * bracket to mean itself. */
 static void compare_with_fnmatch(struct slice pattern, struct slice name)
 {
     char pattern_text[FNMATCH_MAX + 1] = "";
@@ -62,7 +75,8 @@ static void compare_with_fnmatch(struct slice pattern, struct slice name)
         return;
     for (size_t i = 0; i < pattern.len; i++) {
         stars += pattern.ptr[i] == '*';
-        if (pattern.ptr[i] == '[' && i + 1 < pattern.len && strchr(":.=", pattern.ptr[i + 1]))
+        if (pattern.ptr[i] == '[' &&
+            (!is_closed(pattern, i) || (i + 1 < pattern.len && strchr(":.=", pattern.ptr[i + 1]))))
             return;
     }
     if (stars > FNMATCH_STARS_MAX)
