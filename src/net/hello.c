@@ -187,8 +187,10 @@ static enum hello_kind examine_text(struct slice input)
            ((slice_lower(input.ptr[method]) >= 'a' && slice_lower(input.ptr[method]) <= 'z') ||
             (method > 0 && input.ptr[method] == '-')))
         method++;
+    if (method == METHOD_MAX)
+        return HELLO_OTHER; /* whatever follows: what comes in two parts is judged as if in one */
     if (method == input.len)
-        return method < METHOD_MAX ? HELLO_MORE : HELLO_OTHER;
+        return HELLO_MORE;
     if (method == 0 || input.ptr[method] != ' ')
         return HELLO_OTHER;
     struct slice target = slice_from(input, method + 1);
