@@ -195,7 +195,7 @@ static void receive_calls(struct house *house)
     }
 }
 
-void doorman_main(void *argument, int socket, pid_t init)
+void doorman_main(void *argument, int socket, int records, pid_t init)
 {
     const struct plan *plan = argument;
     static struct house house;
@@ -203,6 +203,7 @@ void doorman_main(void *argument, int socket, pid_t init)
     house = (struct house){
         .plan = plan,
         .policy = plan->policy,
+        .records = records,
         .made.mutex = PTHREAD_MUTEX_INITIALIZER,
         .abstract.mutex = PTHREAD_MUTEX_INITIALIZER,
         .umask = umask(0),

@@ -10,7 +10,8 @@
 
 /* The whole life of the doorman's process. `argument` is the plan (const struct
  * plan *); over `socket` come the listener of the command's filter and its
- * Landlock ruleset; `init` is pid 1 of the run, whose namespaces are entered. */
-void doorman_main(void *argument, int socket, pid_t init);
+ * Landlock ruleset; over `records` goes what the supervisor is told (records.h; -1:
+ * nothing is); `init` is pid 1 of the run, whose namespaces are entered. */
+void doorman_main(void *argument, int socket, int records, pid_t init);
 
 #endif

@@ -32,6 +32,7 @@ struct house {
     const struct policy *policy;
     int listener;
     int ruleset; /* of the run's Landlock rules; -1: none */
+    int records; /* what the supervisor is told goes here (records.h); -1: nothing */
     int proc;    /* the host's /proc */
     int self;    /* /proc/self/fd there: every descriptor of ours, by its number */
     int lock;    /* the host's mount namespace: what no command can open (lock.c) */

@@ -1,5 +1,5 @@
 /* An attendant is forked from the supervisor, so it has the policy and the plan
- * in its memory; it keeps one socket and nothing else that was open. It is in a
+ * in its memory; it keeps what it works with and nothing else that was open. It is in a
  * process group of its own: what the terminal sends is not for it.
  *
  * Many commands end before anything is asked of it, so it is not made before: the
@@ -25,7 +25,8 @@ enum { SENT_MAX = 4, ATTEMPTS = 2000 };
 
 static void attend(const struct attending *attending, pid_t supervisor, pid_t init)
 {
-    enum { KEPT = 3 };
+    enum { SOCKET = 3, KEPT };
+    bool keeps = attending->attendant->kept >= 0;
     sigset_t all;
 
     sigfillset(&all);
@@ -35,10 +36,13 @@ static void attend(const struct attending *attending, pid_t supervisor, pid_t in
         _exit(0);
     setpgid(0, 0);
     prctl(PR_SET_NAME, attending->attendant->name, 0, 0, 0);
-    if (attending->socket != KEPT && dup3(attending->socket, KEPT, O_CLOEXEC) < 0)
+    /* Each may stand in the other's place. */
+    int kept = keeps ? fcntl(attending->attendant->kept, F_DUPFD_CLOEXEC, KEPT + 1) : -1;
+    if ((keeps && kept < 0) || (attending->socket != SOCKET && dup3(attending->socket, SOCKET, O_CLOEXEC) < 0) ||
+        (keeps && dup3(kept, KEPT, O_CLOEXEC) < 0))
         _exit(1);
-    close_range(KEPT + 1, ~0U, 0);
-    attending->attendant->main(attending->attendant->argument, KEPT, init);
+    close_range(keeps ? KEPT + 1 : KEPT, ~0U, 0);
+    attending->attendant->main(attending->attendant->argument, SOCKET, keeps ? KEPT : -1, init);
     _exit(1);
 }
 

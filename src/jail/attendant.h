@@ -12,10 +12,11 @@ struct attendant {
     const char *name; /* for messages: "the doorman" */
     /* Runs in the attendant's own process and never returns. `socket` leads to the
      * inside: the command, before its execve, sends descriptors over it, the listener of its
-     * filter first. It has the standard descriptors of the supervisor and no others, signals
-     * are blocked, and it dies with the supervisor. */
-    void (*main)(void *argument, int socket, pid_t init);
+     * filter first. It has these two descriptors, the standard ones of the supervisor and no
+     * others, signals are blocked, and it dies with the supervisor. */
+    void (*main)(void *argument, int socket, int kept, pid_t init);
     void *argument;
+    int kept;     /* one of the supervisor's that it keeps as well; -1: none */
     bool at_once; /* the command waits for it before its execve */
 };
 

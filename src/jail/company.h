@@ -12,9 +12,10 @@ struct jail_watch {
     int fd; /* -1: none, or not any more */
     /* Called when there is something to be read. Must not wait. */
     void (*ready)(void *argument, struct jail_watch *watch);
+    void *argument;
 };
 
-enum { JAIL_WATCHES_MAX = 4 };
+enum { JAIL_WATCHES_MAX = 16 };
 
 /* The filtered network. */
 struct jail_network {
@@ -22,7 +23,6 @@ struct jail_network {
 
     /* In the supervisor. */
     void (*begun)(void *argument, pid_t init); /* pid 1 exists, and has what it needs */
-    struct jail_watch watches[JAIL_WATCHES_MAX];
 
     /* Pid 1's end of a pair, which the supervisor sends to it and closes. */
     int inside;

@@ -227,6 +227,8 @@ enum jail_end jail_run(const struct plan *plan, char *const *argv, struct head_s
     struct supervised supervised = {
         .plan = plan,
         .network = company->network,
+        .watches = company->watches,
+        .watch_count = company->watch_count,
         .control = -1,
         .doorman = {.attendant = company->doorman, .socket = -1, .listener = -1, .pid = -1, .pidfd = -1},
     };

@@ -44,6 +44,8 @@ void jail_abandon(struct head_start *head_start);
 struct jail_company {
     struct jail_network *network;    /* there if and only if the plan's network is filtered */
     const struct attendant *doorman; /* there if and only if the plan has need of one */
+    struct jail_watch *watches;      /* at most JAIL_WATCHES_MAX */
+    size_t watch_count;
 };
 
 /* Runs `argv` (NULL at the end) and waits until it and everything it left

@@ -179,18 +179,17 @@ static int wait_for_news(const struct supervised *run, struct pollfd polled[POLL
     polled[POLLED_REPORTS] = (struct pollfd){.fd = run->control, .events = POLLIN};
     polled[POLLED_SIGNALS] = (struct pollfd){.fd = run->signals, .events = POLLIN};
     polled[POLLED_DOORMAN] = (struct pollfd){.fd = attending_watched(&run->doorman), .events = POLLIN};
-    for (int i = 0; i < JAIL_WATCHES_MAX; i++)
-        polled[POLLED_WATCHES + i] =
-            (struct pollfd){.fd = run->network ? run->network->watches[i].fd : -1, .events = POLLIN};
-    return poll(polled, POLLED_COUNT, patience);
+    for (size_t i = 0; i < run->watch_count; i++)
+        polled[POLLED_WATCHES + i] = (struct pollfd){.fd = run->watches[i].fd, .events = POLLIN};
+    return poll(polled, POLLED_WATCHES + run->watch_count, patience);
 }
 
-static void serve_network(struct jail_network *network, const struct pollfd *polled)
+static void serve_watches(const struct supervised *run, const struct pollfd *polled)
 {
-    for (int i = 0; network && i < JAIL_WATCHES_MAX; i++) {
-        struct jail_watch *watch = &network->watches[i];
+    for (size_t i = 0; i < run->watch_count; i++) {
+        struct jail_watch *watch = &run->watches[i];
         if (polled[i].revents && watch->fd == polled[i].fd)
-            watch->ready(network->argument, watch);
+            watch->ready(watch->argument, watch);
     }
 }
 
@@ -243,7 +242,7 @@ bool supervise(struct supervised *run, struct report *report, bool *timed_out)
         }
         if (polled[POLLED_SIGNALS].revents)
             pass_signal_on(run);
-        serve_network(run->network, polled + POLLED_WATCHES);
+        serve_watches(run, polled + POLLED_WATCHES);
         if (polled[POLLED_DOORMAN].revents && !hear_doorman(run, polled[POLLED_DOORMAN].revents)) {
             end_now(run);
             return false;

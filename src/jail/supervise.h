@@ -17,6 +17,8 @@ void supervise_signals(sigset_t *set);
 struct supervised {
     const struct plan *plan;
     struct jail_network *network; /* NULL: it is not filtered */
+    struct jail_watch *watches;
+    size_t watch_count;
     pid_t init;
     int control;
     int signals; /* signalfd over supervise_signals(), not blocking */

@@ -25,7 +25,8 @@ _Static_assert((int)PLAN_HTTP_PORT == (int)NET_HTTP_PORT && (int)PLAN_SOCKS_PORT
 _Static_assert((int)PROXY_AUTHORIZATION_MAX <= (int)NET_AUTHORIZATION_MAX, "what was parsed fits");
 _Static_assert(2 * (int)PLAN_PUBLISH_MAX <= (int)NET_PUBLISHED_MAX, "a listener for each family");
 
-enum { WATCH_LINK, WATCH_CONTROL, WATCH_INSIDE, WATCH_ALARM };
+enum { WATCH_LINK, WATCH_CONTROL, WATCH_INSIDE, WATCH_ALARM, WATCH_COUNT };
+_Static_assert((int)WATCH_COUNT == (int)NETWORK_WATCHES, "a place for each");
 
 /* ---- the parent proxy ---- */
 
@@ -156,7 +157,7 @@ static void begun(void *argument, pid_t init)
 
     network->refused.init = init;
     fd_close(&network->inside.socket);
-    network->hooks.watches[WATCH_INSIDE].fd = network->served;
+    network->watches[WATCH_INSIDE].fd = network->served;
 }
 
 /* Pid 1 has made its sockets, or is making them. */
@@ -169,7 +170,7 @@ static void take_alarm(void *argument, struct jail_watch *watch)
     network->alarm = net_alarm_receive(network->served);
     for (size_t i = 0; network->alarm >= 0 && i < network->config.published_count; i++)
         epoll_ctl(network->alarm, EPOLL_CTL_ADD, network->config.published[i].listener, &event);
-    network->hooks.watches[WATCH_ALARM].fd = network->alarm;
+    network->watches[WATCH_ALARM].fd = network->alarm;
 }
 
 /* Somebody wants something: many commands never do. */
@@ -184,7 +185,7 @@ static void start(void *argument, struct jail_watch *watch)
                        net_start(&network->config, network->served, network->shared, &network->process, &err);
     fd_close(&network->served);
     close_published(&network->config);
-    network->hooks.watches[WATCH_LINK].fd = network->started ? network->process.link : -1;
+    network->watches[WATCH_LINK].fd = network->started ? network->process.link : -1;
     if (!network->started)
         log_error("%s; the command has no network", err.text);
 }
@@ -230,8 +231,8 @@ static bool configure(struct network *network, struct error *err)
            publish(&session->plan, config, err);
 }
 
-bool network_open(struct session *session, struct arena *shared, int control_fd, struct network *network,
-                  struct error *err)
+bool network_open(struct session *session, struct arena *shared, int control_fd, struct jail_watch *watches,
+                  struct network *network, struct error *err)
 {
     const struct plan *plan = &session->plan;
     uint16_t *host_ports = arena_alloc(shared, plan->host_port_count * sizeof *host_ports);
@@ -239,6 +240,7 @@ bool network_open(struct session *session, struct arena *shared, int control_fd,
 
     *network = (struct network){.session = session,
                                 .shared = shared,
+                                .watches = watches,
                                 .served = -1,
                                 .alarm = -1,
                                 .inside = {.socket = -1},
@@ -248,15 +250,15 @@ bool network_open(struct session *session, struct arena *shared, int control_fd,
                                            .set_up_inside = set_up_inside,
                                            .serve_inside = serve_inside,
                                            .inside = -1};
-    for (size_t i = 0; i < JAIL_WATCHES_MAX; i++)
-        network->hooks.watches[i].fd = -1;
-    network->hooks.watches[WATCH_LINK].ready = answer;
-    network->hooks.watches[WATCH_CONTROL].ready = control;
-    network->hooks.watches[WATCH_INSIDE].ready = take_alarm;
-    network->hooks.watches[WATCH_ALARM].ready = start;
+    for (size_t i = 0; i < NETWORK_WATCHES; i++)
+        network->watches[i] = (struct jail_watch){.fd = -1, .argument = network};
+    network->watches[WATCH_LINK].ready = answer;
+    network->watches[WATCH_CONTROL].ready = control;
+    network->watches[WATCH_INSIDE].ready = take_alarm;
+    network->watches[WATCH_ALARM].ready = start;
     if (!reload_open(session, control_fd, &network->reload, err) || !configure(network, err))
         return false;
-    network->hooks.watches[WATCH_CONTROL].fd = network->reload.fd;
+    network->watches[WATCH_CONTROL].fd = network->reload.fd;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         return error_set_errno(err, errno, "cannot make a socket for the network process");
     network->served = ends[0];

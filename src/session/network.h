@@ -24,13 +24,17 @@ struct network {
     int alarm;  /* can be read when it is time to start it */
     bool started;
     struct jail_network hooks;
+    struct jail_watch *watches; /* NETWORK_WATCHES of them */
 };
+
+enum { NETWORK_WATCHES = 4 };
 
 /* What can be refused before anything is started: ports that are taken, a parent
  * proxy that cannot be understood. What pid 1 needs is put into `shared`, and so is `network` itself. `control` is the
- * descriptor of --control-fd; 0: none. network_close must follow in any case. */
-bool network_open(struct session *session, struct arena *shared, int control, struct network *network,
-                  struct error *err);
+ * descriptor of --control-fd; 0: none. `watches` are NETWORK_WATCHES of the supervisor's. network_close must follow in
+ * any case. */
+bool network_open(struct session *session, struct arena *shared, int control, struct jail_watch *watches,
+                  struct network *network, struct error *err);
 
 /* Ends the network process, and says what was refused. */
 void network_close(struct network *network);

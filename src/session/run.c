@@ -2,10 +2,42 @@
 #include "session/run.h"
 
 #include "doorman/doorman.h"
+#include "session/events.h"
 #include "session/network.h"
 
 #include <errno.h>
 #include <unistd.h>
+
+/* Whose descriptors the supervisor watches. */
+enum { WATCH_RECORDS, WATCH_NETWORK, WATCH_COUNT = WATCH_NETWORK + NETWORK_WATCHES };
+_Static_assert((int)WATCH_COUNT <= (int)JAIL_WATCHES_MAX, "the supervisor has room for them");
+
+static bool can_be_started(const struct session *session, int control_fd, struct error *err)
+{
+    if (session->plan.network == NETWORK_FILTERED || control_fd <= 0)
+        return true;
+    return error_set(err,
+                     "--control-fd replaces the lists of hosts of a filtered network, but network.mode is %s (%s: %s)",
+                     session->plan.network == NETWORK_HOST ? "host" : "none", session->policy.network.mode_origin.file,
+                     session->policy.network.mode_origin.path);
+}
+
+static enum jail_end run_filtered(struct session *session, char *const *argv, int control_fd,
+                                  struct head_start *head_start, struct jail_company *company, int *status,
+                                  struct error *err)
+{
+    struct arena *shared = head_start ? jail_shared(head_start) : session->arena;
+    struct network *network = ARENA_NEW(shared, struct network);
+    enum jail_end end = JAIL_REFUSED;
+
+    if (network_open(session, shared, control_fd, company->watches + WATCH_NETWORK, network, err)) {
+        company->network = &network->hooks;
+        company->watch_count = WATCH_COUNT;
+        end = jail_run(&session->plan, argv, head_start, company, status, err);
+    }
+    network_close(network);
+    return end;
+}
 
 enum jail_end session_run(struct session *session, char *const *argv, int control_fd, struct head_start *head_start,
                           int *status, struct error *err)
@@ -16,30 +48,26 @@ enum jail_end session_run(struct session *session, char *const *argv, int contro
         .argument = &session->plan,
         .at_once = session->plan.doorman.datagrams,
     };
-    struct jail_company company = {.doorman = plan_has_doorman(&session->plan) ? &doorman : NULL};
-    struct network *network;
+    struct jail_watch watches[WATCH_COUNT];
+    struct jail_company company = {.watches = watches, .watch_count = WATCH_NETWORK};
+    struct events events;
+    enum jail_end end = JAIL_REFUSED;
 
-    if (session->plan.network != NETWORK_FILTERED && control_fd > 0) {
-        error_set(err,
-                  "--control-fd replaces the lists of hosts of a filtered network, but network.mode is %s (%s: %s)",
-                  session->plan.network == NETWORK_HOST ? "host" : "none", session->policy.network.mode_origin.file,
-                  session->policy.network.mode_origin.path);
+    if (!can_be_started(session, control_fd, err))
         return JAIL_REFUSED;
-    }
+    if (plan_has_doorman(&session->plan))
+        company.doorman = &doorman;
     /* It looks into /proc for all it knows of its callers. */
     if (company.doorman && access("/proc/self/ns/mnt", F_OK) < 0) {
         error_set_errno(err, errno, "cannot watch over names without /proc");
         return JAIL_NO_NAMESPACES;
     }
-    if (session->plan.network != NETWORK_FILTERED)
-        return jail_run(&session->plan, argv, head_start, &company, status, err);
-    struct arena *shared = head_start ? jail_shared(head_start) : session->arena;
-    network = ARENA_NEW(shared, struct network);
-    enum jail_end end = JAIL_REFUSED;
-    if (network_open(session, shared, control_fd, network, err)) {
-        company.network = &network->hooks;
-        end = jail_run(&session->plan, argv, head_start, &company, status, err);
+    if (events_open(session, &watches[WATCH_RECORDS], &events, err)) {
+        doorman.kept = events.doorman;
+        end = session->plan.network == NETWORK_FILTERED
+                  ? run_filtered(session, argv, control_fd, head_start, &company, status, err)
+                  : jail_run(&session->plan, argv, head_start, &company, status, err);
     }
-    network_close(network);
+    events_close(&events);
     return end;
 }
