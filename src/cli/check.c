@@ -9,20 +9,12 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/report.h"
+#include "cli/source.h"
 
 #include <seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-static struct policy_source source_named(const char *name)
-{
-    static const struct slice preset = {"preset:", 7};
-
-    if (slice_starts(slice_of(name), preset))
-        return (struct policy_source){.kind = SOURCE_PRESET, .name = name + preset.len};
-    return (struct policy_source){.kind = SOURCE_FILE, .name = name};
-}
 
 static void print_problem(struct arena *arena, const struct problem *problem, const char *label)
 {

@@ -5,6 +5,7 @@
 #include "cli/options.h"
 
 #include "base/text.h"
+#include "cli/source.h"
 #include "host/degraded.h"
 #include "policy/problems.h"
 
@@ -171,17 +172,13 @@ static void add_unbuilt(struct options *options, const char *name)
 static bool add_settings(struct parser *parser, const char *file, struct error *err)
 {
     static const struct slice codex = {"codex:", 6};
-    static const struct slice preset = {"preset:", 7};
     struct slice text = slice_of(file);
 
     if (text.len == 0)
         return error_set(err, "--settings needs the name of a policy file");
     if (slice_starts(text, codex))
         return error_set(err, "--settings %s: Codex policies are not read yet", escaped(parser->arena, text));
-    if (slice_starts(text, preset))
-        add_source(parser, (struct policy_source){.kind = SOURCE_PRESET, .name = file + preset.len});
-    else
-        add_source(parser, (struct policy_source){.kind = SOURCE_FILE, .name = file});
+    add_source(parser, source_named(file));
     return true;
 }
 

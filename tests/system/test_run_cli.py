@@ -33,6 +33,15 @@ class TestCommand:
             f"{below}\n"
         )
 
+    def test_settings_may_be_the_policy_itself(self, person):
+        person.file("kept", "1\n")
+        denied = person.cloche("run", "-s", '{"filesystem":{"allowWrite":["."],"denyWrite":["kept"]}}',
+                               "-c", "echo 2 >kept; echo 3 >made")  # fmt: skip
+        assert (denied.returncode, (person.project / "kept").read_text(), (person.project / "made").read_text()) == (
+            0, "1\n", "3\n")  # fmt: skip
+        wrong = person.cloche("run", "-s", '{"filesystm":{}}', "true")
+        assert wrong.returncode == 125 and "command line: filesystm" in wrong.stderr
+
     def test_command_starts_in_the_project_when_called_elsewhere(self, person):
         assert person.cloche("run", "-C", person.project, "pwd", cwd="/").stdout == f"{person.project}\n"
 

@@ -1,0 +1,14 @@
+/* What a word names: a file that begins with "{" is written "./{". */
+#include "cli/source.h"
+
+struct policy_source source_named(const char *name)
+{
+    static const struct slice preset = {"preset:", 7};
+    struct slice text = slice_of(name);
+
+    if (slice_starts(text, preset))
+        return (struct policy_source){.kind = SOURCE_PRESET, .name = name + preset.len};
+    if (text.len > 0 && text.ptr[0] == '{')
+        return (struct policy_source){.kind = SOURCE_TEXT, .name = "command line", .text = text};
+    return (struct policy_source){.kind = SOURCE_FILE, .name = name};
+}
