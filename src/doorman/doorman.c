@@ -14,10 +14,12 @@
 #include "base/fd.h"
 #include "doorman/confine.h"
 #include "doorman/fetch.h"
+#include "doorman/lock.h"
 #include "doorman/name.h"
 #include "doorman/own_view.h"
 #include "doorman/pool.h"
 #include "doorman/read.h"
+#include "doorman/sticky.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -51,7 +53,8 @@ static bool open_host(struct house *house)
 {
     house->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
     house->self = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    house->lock = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+    house->lock = lock_find();
+    sticky_note(house);
     return house->proc >= 0 && house->self >= 0 && house->lock >= 0;
 }
 

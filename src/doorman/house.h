@@ -16,6 +16,7 @@ struct errand;
 struct own_root {
     struct slice path;
     int mount;
+    uint64_t id; /* the kernel's, of this mount */
 };
 
 enum { OWN_ROOTS_MAX = 64, HANDED_MAX = 3 };
@@ -35,7 +36,7 @@ struct house {
     int records; /* what the supervisor is told goes here (records.h); -1: nothing */
     int proc;    /* the host's /proc */
     int self;    /* /proc/self/fd there: every descriptor of ours, by its number */
-    int lock;    /* the host's mount namespace: what no command can open (lock.c) */
+    int lock;    /* what all runs of this user share and no command can open (lock.c) */
     struct own_root roots[OWN_ROOTS_MAX];
     size_t root_count;
     struct handed_in handed[HANDED_MAX];
@@ -43,7 +44,10 @@ struct house {
     struct abstract_names abstract;
     mode_t umask;             /* of the command when it started */
     atomic_bool umask_varies; /* some process has called umask since */
-    uint64_t *mounts;         /* ids of the mounts in the sandbox's tree, sorted */
+    unsigned protected_links; /* fs.protected_symlinks, fs.protected_regular, fs.protected_fifos of this host */
+    unsigned protected_files;
+    unsigned protected_fifos;
+    uint64_t *mounts; /* ids of the mounts in the sandbox's tree, sorted */
     size_t mount_count;
     struct pool *pool;
     struct errand *errand; /* of the fetcher */

@@ -106,30 +106,55 @@ static bool is_git_matter(struct house *house, struct slice path)
     return false;
 }
 
+/* What a directory has to have for git to take it for its own, or for a part. */
+static const char *const marks[] = {"HEAD", "objects", "refs", "commondir"};
+enum { MARK_HEAD, MARK_OBJECTS, MARK_REFS, MARK_COMMON, MARK_COUNT };
+
+static size_t mark_of(struct slice name)
+{
+    size_t mark = 0;
+
+    while (mark < MARK_COUNT && !slice_equal_ignoring_case(name, slice_of(marks[mark])))
+        mark++;
+    return mark;
+}
+
+bool judge_wants_alone(const struct house *house, const struct name *name)
+{
+    struct slice path = name_slice(name);
+
+    if (name->kind != NAME_KNOWN)
+        return false;
+    if (mark_of(path_name(path)) < MARK_COUNT)
+        return true;
+    for (size_t depth = path_depth(path); depth-- > 0;) {
+        struct slice directory = path_prefix(path, depth);
+        if (git_layout_is_dangerous(house->policy, slice_from(path, directory.len == 1 ? 1 : directory.len + 1)))
+            return true;
+    }
+    return false;
+}
+
 /* Would the last component make a git directory of one that holds a configuration
  * or hooks already, which were harmless there until then (attack 31)? */
 static bool completes_git(struct house *house, struct slice path)
 {
-    static const char *const marks[] = {"HEAD", "objects", "refs", "commondir"};
     struct slice parent = path_parent(path);
-    struct slice last = path_name(path);
+    size_t mark = mark_of(path_name(path));
     struct stat status;
-    size_t mark = 0;
 
-    while (mark < sizeof marks / sizeof *marks && !slice_equal_ignoring_case(last, slice_of(marks[mark])))
-        mark++;
-    if (mark == sizeof marks / sizeof *marks || looks_like_git(parent) || judge_made_here(house, parent))
+    if (mark == MARK_COUNT || looks_like_git(parent) || judge_made_here(house, parent))
         return false;
     FD_CLEANUP int directory = open_directory(parent);
     if (directory < 0)
         return false;
     /* The last one needs nothing beside it: it says where all of that is. */
-    bool common = mark == 3 || fstatat(directory, "commondir", &status, AT_SYMLINK_NOFOLLOW) == 0;
+    bool common = mark == MARK_COMMON || fstatat(directory, "commondir", &status, AT_SYMLINK_NOFOLLOW) == 0;
     bool armed = common || fstatat(directory, "config", &status, AT_SYMLINK_NOFOLLOW) == 0 ||
                  fstatat(directory, "hooks", &status, AT_SYMLINK_NOFOLLOW) == 0;
-    bool head = mark == 0 || fstatat(directory, "HEAD", &status, AT_SYMLINK_NOFOLLOW) == 0;
-    bool objects = mark == 1 || is_there(directory, "objects", S_IFDIR);
-    bool refs = mark == 2 || is_there(directory, "refs", S_IFDIR);
+    bool head = mark == MARK_HEAD || fstatat(directory, "HEAD", &status, AT_SYMLINK_NOFOLLOW) == 0;
+    bool objects = mark == MARK_OBJECTS || is_there(directory, "objects", S_IFDIR);
+    bool refs = mark == MARK_REFS || is_there(directory, "refs", S_IFDIR);
     return armed && head && (common || (objects && refs));
 }
 

@@ -33,6 +33,11 @@ int judge_object(struct house *house, int object, struct entry_name *entry);
 int judge_refusal(int error, int directory, const struct entry_name *entry);
 int judge_refusal_to_make(int error, int directory, const struct entry_name *entry);
 
+/* Is the name one of those that together make a directory git's? Two of them, each
+ * harmless without the other, must not be made at the same time: whoever makes one
+ * holds the lock alone. */
+bool judge_wants_alone(const struct house *house, const struct name *name);
+
 /* May `entry`, which is to become a link, have that name? */
 int judge_link_name(struct house *house, const struct name *name);
 

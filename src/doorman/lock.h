@@ -6,6 +6,9 @@
 
 #include <stdbool.h>
 
+/* Before any namespace is entered. A descriptor, or -1. */
+int lock_find(void);
+
 /* Each thread has a descriptor of its own for it, made from house->lock. */
 int lock_open(int self, int lock);
 

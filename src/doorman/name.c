@@ -75,6 +75,26 @@ static bool is_in_tree(const struct house *house, uint64_t mount)
     return bsearch(&mount, house->mounts, house->mount_count, sizeof mount, compare) != NULL;
 }
 
+/* What was opened where only a pattern grants is on a clone of the doorman's, and
+ * called as below that. */
+static bool is_in_own_view(const struct house *house, uint64_t mount, struct name *name)
+{
+    for (size_t i = 0; i < house->root_count; i++) {
+        struct slice root = house->roots[i].path.len == 1 ? SLICE("") : house->roots[i].path;
+        size_t length = name->length == 1 ? 0 : name->length;
+        if (house->roots[i].id != mount)
+            continue;
+        if (root.len + length >= sizeof name->text)
+            return false;
+        memmove(name->text + root.len, name->text, length);
+        memcpy(name->text, root.ptr, root.len);
+        name->length = root.len + length;
+        name->text[name->length] = '\0';
+        return true;
+    }
+    return false;
+}
+
 /* Is it really called "... (deleted)"? */
 static bool is_found_again(const struct name *name, const struct statx *status)
 {
@@ -104,7 +124,7 @@ void name_of(const struct house *house, int fd, struct name *name)
     /* pipe:[1], socket:[1], anon_inode:... */
     if (name->text[0] != '/' || (deleted && status.stx_nlink == 0))
         name->kind = NAME_NONE;
-    else if (!is_in_tree(house, status.stx_mnt_id))
+    else if (!is_in_tree(house, status.stx_mnt_id) && !is_in_own_view(house, status.stx_mnt_id, name))
         name->kind = NAME_FOREIGN;
     /* Where the name is gone but there are others, it may have any. */
     else if (!deleted || is_found_again(name, &status))

@@ -20,8 +20,10 @@ static void clone_root(struct house *house, struct slice path)
     if (place < 0)
         return; /* a file has nothing below it */
     FD_CLEANUP int mount = open_tree(place, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-    if (mount >= 0 && mount_setattr(mount, "", AT_EMPTY_PATH, &writable, sizeof writable) == 0)
-        house->roots[house->root_count++] = (struct own_root){path, fd_take(&mount)};
+    struct statx status;
+    if (mount >= 0 && mount_setattr(mount, "", AT_EMPTY_PATH, &writable, sizeof writable) == 0 &&
+        statx(mount, "", AT_EMPTY_PATH, STATX_MNT_ID, &status) == 0)
+        house->roots[house->root_count++] = (struct own_root){path, fd_take(&mount), status.stx_mnt_id};
 }
 
 void own_view_make(struct house *house)

@@ -12,11 +12,15 @@
 static struct answer perform_locked(struct worker *worker, struct request *request, bool alone,
                                     struct answer (*family)(struct worker *worker, struct request *request))
 {
-    if (!lock_take(worker->lock, alone))
-        return answer_error(EAGAIN);
-    struct answer answer = family(worker, request);
-    lock_leave(worker->lock);
-    return answer;
+    for (;; alone = true) {
+        if (!lock_take(worker->lock, alone))
+            return answer_error(EAGAIN);
+        worker->alone = alone;
+        struct answer answer = family(worker, request);
+        lock_leave(worker->lock);
+        if (answer.error != ANSWER_ALONE || alone)
+            return answer;
+    }
 }
 
 static struct answer perform_by_kind(struct worker *worker, struct request *request)

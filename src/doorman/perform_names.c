@@ -41,6 +41,8 @@ static struct answer make_in(struct worker *worker, const struct request *reques
     int directory = place->directory;
 
     int error = judge_entry_name(house, place, &entry);
+    if (!error && !worker->alone && judge_wants_alone(house, &entry.name))
+        return answer_error(ANSWER_ALONE);
     if (!error)
         error = judge_write(house, &entry.name);
     if (!error && request->kind == REQUEST_SYMLINK)
@@ -115,6 +117,8 @@ static struct answer link_to(struct worker *worker, const struct place *from, co
     struct entry_name target;
 
     int error = judge_entry_name(house, to, &target);
+    if (!error && !worker->alone && judge_wants_alone(house, &target.name))
+        return answer_error(ANSWER_ALONE);
     if (error)
         return answer_error(error);
     error = judge_object(house, from->object, &source);

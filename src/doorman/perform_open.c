@@ -4,9 +4,11 @@
  * anew through its own descriptor; what does not is made in the directory that
  * was judged, and only if it is still not there. Nothing is looked up twice. */
 #include "base/fd.h"
+#include "base/path.h"
 #include "doorman/judge.h"
 #include "doorman/own_view.h"
 #include "doorman/perform.h"
+#include "doorman/sticky.h"
 #include "doorman/terminal.h"
 
 #include <errno.h>
@@ -89,13 +91,33 @@ static struct answer open_again(struct worker *worker, int object, uint64_t how)
     return handed_over(openat(AT_FDCWD, worker_number(object).text, flags, (mode_t)worker->request->how.mode), how);
 }
 
+/* It would have been made, were it not there: not everybody's is opened then. */
+static int judge_instead_of_new(struct worker *worker, const struct place *place)
+{
+    FD_CLEANUP int parent = -1;
+    struct stat status;
+    struct name name;
+
+    if (fstat(place->object, &status) < 0)
+        return errno;
+    if (place->directory >= 0)
+        return sticky_judge_open(worker->house, worker->request, place->directory, &status);
+    name_of(worker->house, place->object, &name);
+    if (name.kind == NAME_KNOWN)
+        parent = resolve_exactly(AT_FDCWD, path_parent(name_slice(&name)), O_PATH | O_DIRECTORY);
+    return parent < 0 ? 0 : sticky_judge_open(worker->house, worker->request, parent, &status);
+}
+
 static struct answer open_existing(struct worker *worker, const struct place *place, uint64_t how)
 {
     struct entry_name entry;
 
+    int error = how & O_CREAT ? judge_instead_of_new(worker, place) : 0;
+    if (error)
+        return answer_error(error);
     if (!changes(how))
         return open_again(worker, place->object, how);
-    int error = judge_object(worker->house, place->object, &entry);
+    error = judge_object(worker->house, place->object, &entry);
     /* Devices are where the sandbox has put them: on every other mount the kernel
      * opens none. */
     if (entry.type == S_IFCHR || entry.type == S_IFBLK)
@@ -117,6 +139,8 @@ static struct answer open_new(struct worker *worker, const struct place *place, 
     int flags = (int)how->flags | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY;
 
     int error = judge_entry_name(worker->house, place, &entry);
+    if (!error && !worker->alone && judge_wants_alone(worker->house, &entry.name))
+        return answer_error(ANSWER_ALONE);
     if (!error)
         error = judge_write(worker->house, &entry.name);
     if (error)

@@ -91,6 +91,9 @@ struct request {
  * with EINTR, as the caller has arranged. */
 enum { ANSWER_RESTART = 512 };
 
+/* Never told to anybody: it has to be done once more, with the lock held alone. */
+enum { ANSWER_ALONE = 513 };
+
 /* What the caller gets. */
 struct answer {
     int error; /* an errno, 0 if it succeeded */

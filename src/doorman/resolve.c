@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "doorman/fetch.h"
+#include "doorman/sticky.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -116,7 +117,7 @@ static bool needs_walk(int error)
 
 struct walk {
     const struct house *house;
-    pid_t caller;
+    const struct request *request;
     enum resolve_for purpose;
     int current;             /* O_PATH of the directory we are in */
     char rest[2 * PATH_MAX]; /* what is still to be walked */
@@ -173,24 +174,25 @@ static int look_up_in_proc(struct walk *walk, const char *component, int *found,
         struct stat status;
         /* Only the root of /proc has these, as links. */
         if (fstatat(walk->current, component, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode)) {
-            int error = fetch_self(walk->house, walk->caller, !self, text, sizeof text);
+            int error = fetch_self(walk->house, walk->request->thread, !self, text, sizeof text);
             if (error)
                 return error;
             *expanded = true;
             return expand(walk, text, strlen(text));
         }
     }
-    return fetch_entry(walk->house, walk->caller, walk->current, component, found);
+    return fetch_entry(walk->house, walk->request->thread, walk->current, component, found);
 }
 
-static int look_up(struct walk *walk, const char *component, bool follow, int *found, bool *expanded)
+static int look_up(struct walk *walk, const char *component, bool is_last, bool follow, int *found, bool *expanded)
 {
     struct stat status;
     char target[PATH_MAX];
+    int error;
 
     *expanded = false;
     if (strcmp(component, "..") != 0 && is_proc(walk->current)) {
-        int error = look_up_in_proc(walk, component, found, expanded);
+        error = look_up_in_proc(walk, component, found, expanded);
         if (error || *expanded)
             return error;
     } else {
@@ -200,6 +202,9 @@ static int look_up(struct walk *walk, const char *component, bool follow, int *f
     }
     if (!follow || fstat(*found, &status) < 0 || !S_ISLNK(status.st_mode))
         return 0;
+    error = is_last ? sticky_judge_link(walk->house, walk->request, walk->current, &status) : 0;
+    if (error)
+        return error;
     ssize_t length = readlinkat(*found, "", target, sizeof target);
     fd_close(found);
     if (length < 0)
@@ -277,7 +282,7 @@ static int step(struct walk *walk, struct place *place, bool *arrived)
         return 0;
     }
     bool follow = !is_last || slash || walk->purpose != RESOLVE_LINK;
-    error = look_up(walk, component, follow, &found, &expanded);
+    error = look_up(walk, component, is_last, follow, &found, &expanded);
     if (error == ENOENT && is_last && walk->purpose == RESOLVE_CREATE) {
         place->directory = fd_take(&walk->current);
         return 0;
@@ -302,7 +307,7 @@ static int step(struct walk *walk, struct place *place, bool *arrived)
 static int walk_by_hand(const struct house *house, const struct request *request, const struct operand *operand,
                         enum resolve_for purpose, struct place *place)
 {
-    struct walk walk = {.house = house, .caller = request->thread, .purpose = purpose};
+    struct walk walk = {.house = house, .request = request, .purpose = purpose};
     bool arrived = false;
     int error = 0;
 

@@ -7,7 +7,8 @@
 
 struct worker {
     struct house *house;
-    int lock; /* its own descriptor of the lock */
+    int lock;   /* its own descriptor of the lock */
+    bool alone; /* the lock is, or was last, held alone */
     const struct request *request;
 };
 
