@@ -171,6 +171,10 @@ void policy_finish(struct loader *loader)
         policy->filesystem.tmp = TMP_PRIVATE;
     if (policy->filesystem.caches == CACHES_UNSET)
         policy->filesystem.caches = CACHES_NONE;
+    if (policy->violation.watch == WATCH_UNSET)
+        policy->violation.watch = WATCH_WRITES;
+    if (!policy->violation.detection)
+        policy->violation.watch = WATCH_OFF;
     if (!loader->pass_given)
         policy_add_name(policy, &policy->environment.pass, SLICE("*"), by_default);
     if (loader->srt)

@@ -18,6 +18,8 @@ bool policy_load(struct arena *arena, const struct surroundings *around, const s
     *policy = (struct policy){.arena = arena, .around = *around};
     policy->filesystem.platform_defaults = true;
     policy->seccomp.enabled = true;
+    policy->violation.detection = true;
+    policy->violation.log = true;
 
     for (size_t i = 0; i < request->source_count; i++)
         source_load(&loader, &request->sources[i]);

@@ -122,6 +122,13 @@ struct port_rules {
     size_t capacity;
 };
 
+/* What is not told: refusals whose words hold `text`, in commands that hold
+ * `command` ("*": in all). */
+struct ignore_rule {
+    struct slice command;
+    struct slice text;
+};
+
 /* A key that was understood and asks for something no lock holds yet. A run
  * refuses these by name; check and explain show them. */
 struct unbuilt {
@@ -134,6 +141,7 @@ enum tmp_mode { TMP_UNSET, TMP_PRIVATE, TMP_SESSION, TMP_HOST };
 enum caches_mode { CACHES_UNSET, CACHES_PRIVATE, CACHES_HOST, CACHES_NONE };
 enum root_capabilities { ROOT_CAPABILITIES_UNSET, ROOT_CAPABILITIES_NONE, ROOT_CAPABILITIES_FILES };
 enum read_mode { READ_UNSET, READ_ALL, READ_LISTED };
+enum watch_mode { WATCH_UNSET, WATCH_WRITES, WATCH_ALL, WATCH_OFF };
 enum personality { PERSONALITY_CLOCHE, PERSONALITY_SRT };
 
 /* What the first lock is made of. Without namespaces nothing can be private to a
@@ -233,6 +241,19 @@ struct policy {
         uint64_t file_size;
         uint64_t open_files;
     } limits;
+
+    struct {
+        bool detection;        /* false: nothing is told; `watch` is off then */
+        enum watch_mode watch; /* which file operations are told of */
+        bool log;
+        struct slice log_path; /* absolute; empty: in the state directory */
+        struct origin log_path_origin;
+        bool chain; /* each line of the log answers for the one before */
+    } violation;
+
+    struct ignore_rule *ignored; /* ignoreViolations */
+    size_t ignored_count;
+    size_t ignored_capacity;
 
     enum root_capabilities root_capabilities;
     struct origin root_capabilities_origin;
