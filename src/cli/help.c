@@ -51,6 +51,7 @@ static const char policy_options[] = "Policy:\n"
                                      "  --allow-degraded TOKEN    accept a weaker mode by name: late-names,\n"
                                      "                            protected-names, metadata, truncate\n"
                                      "  --control-fd N            take new lists of hosts from this descriptor\n"
+                                     "  --lifeline-fd N           end the run when the other end of this pipe is gone\n"
                                      "  --ask, --events FILE|fd:N (refused for now)\n"
                                      "\n";
 

@@ -21,6 +21,7 @@ enum action {
     ACTION_BACKEND,
     ACTION_DEGRADED,
     ACTION_CONTROL,
+    ACTION_LIFELINE,
     ACTION_UNBUILT,
     ACTION_VERBOSE,
     ACTION_QUIET,
@@ -58,6 +59,7 @@ static const struct option_word option_words[] = {
     {"ask", 0, false, ACTION_UNBUILT, 0},
     {"events", 0, true, ACTION_UNBUILT, 0},
     {"control-fd", 0, true, ACTION_CONTROL, 0},
+    {"lifeline-fd", 0, true, ACTION_LIFELINE, 0},
     {"backend", 0, true, ACTION_BACKEND, 0},
     {"allow-degraded", 0, true, ACTION_DEGRADED, 0},
     {"verbose", 'v', false, ACTION_VERBOSE, 0},
@@ -182,6 +184,14 @@ static bool add_settings(struct parser *parser, const char *file, struct error *
     return true;
 }
 
+static bool take_descriptor(const struct parser *parser, const char *name, const char *value, int *fd,
+                            struct error *err)
+{
+    return options_descriptor(value, fd) ||
+           error_set(err, "%s needs the number of an open descriptor from 3 on, not \"%s\"", name,
+                     escaped(parser->arena, slice_of(value)));
+}
+
 /* `name` is the option as messages call it, dashes included. */
 static bool apply(struct parser *parser, const struct option_word *word, const char *name, const char *value,
                   struct error *err)
@@ -217,9 +227,9 @@ static bool apply(struct parser *parser, const struct option_word *word, const c
         options->request.accepted |= degraded_bit(value);
         return true;
     case ACTION_CONTROL:
-        return options_descriptor(value, &options->request.control_fd) ||
-               error_set(err, "%s needs the number of an open descriptor from 3 on, not \"%s\"", name,
-                         escaped(parser->arena, slice_of(value)));
+        return take_descriptor(parser, name, value, &options->request.control_fd, err);
+    case ACTION_LIFELINE:
+        return take_descriptor(parser, name, value, &options->request.lifeline_fd, err);
     case ACTION_UNBUILT:
         add_unbuilt(options, name);
         return true;

@@ -13,6 +13,7 @@ struct jail_watch {
     /* Called when there is something to be read. Must not wait. */
     void (*ready)(void *argument, struct jail_watch *watch);
     void *argument;
+    bool vital; /* nothing is read from it: the run ends when nobody is at its other end any more */
 };
 
 enum { JAIL_WATCHES_MAX = 16 };

@@ -84,7 +84,9 @@ static enum jail_end conclude(const struct plan *plan, const struct supervised *
         *status = JAIL_STATUS_SIGNAL + SIGKILL;
         if (out_of_memory)
             return JAIL_ENDED; /* that was said */
-        if (supervised->doorman_gone)
+        if (supervised->cut_off)
+            log_detail("whoever holds the other end of the lifeline is gone: the run was ended");
+        else if (supervised->doorman_gone)
             log_error("%s ended before the run did, and nothing can be let through without it: the run was ended",
                       supervised->doorman.attendant->name);
         else if (timed_out)

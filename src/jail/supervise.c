@@ -180,17 +180,25 @@ static int wait_for_news(const struct supervised *run, struct pollfd polled[POLL
     polled[POLLED_SIGNALS] = (struct pollfd){.fd = run->signals, .events = POLLIN};
     polled[POLLED_DOORMAN] = (struct pollfd){.fd = attending_watched(&run->doorman), .events = POLLIN};
     for (size_t i = 0; i < run->watch_count; i++)
-        polled[POLLED_WATCHES + i] = (struct pollfd){.fd = run->watches[i].fd, .events = POLLIN};
+        polled[POLLED_WATCHES + i] =
+            (struct pollfd){.fd = run->watches[i].fd, .events = run->watches[i].vital ? 0 : POLLIN};
     return poll(polled, POLLED_WATCHES + run->watch_count, patience);
 }
 
-static void serve_watches(const struct supervised *run, const struct pollfd *polled)
+/* False if the run cannot go on. */
+static bool serve_watches(struct supervised *run, const struct pollfd *polled)
 {
     for (size_t i = 0; i < run->watch_count; i++) {
         struct jail_watch *watch = &run->watches[i];
-        if (polled[i].revents && watch->fd == polled[i].fd)
-            watch->ready(watch->argument, watch);
+        if (!polled[i].revents || watch->fd != polled[i].fd)
+            continue;
+        if (watch->vital) {
+            run->cut_off = true;
+            return false;
+        }
+        watch->ready(watch->argument, watch);
     }
+    return true;
 }
 
 /* False if the run cannot go on. */
@@ -242,8 +250,8 @@ bool supervise(struct supervised *run, struct report *report, bool *timed_out)
         }
         if (polled[POLLED_SIGNALS].revents)
             pass_signal_on(run);
-        serve_watches(run, polled + POLLED_WATCHES);
-        if (polled[POLLED_DOORMAN].revents && !hear_doorman(run, polled[POLLED_DOORMAN].revents)) {
+        if (!serve_watches(run, polled + POLLED_WATCHES) ||
+            (polled[POLLED_DOORMAN].revents && !hear_doorman(run, polled[POLLED_DOORMAN].revents))) {
             end_now(run);
             return false;
         }

@@ -25,6 +25,7 @@ struct supervised {
     struct terminal terminal;
     struct attending doorman;
     bool doorman_gone; /* it ended before the run did */
+    bool cut_off;      /* somebody the run was to end with is gone */
     bool stop_asked;   /* a stop signal was passed on since the command last went on */
     bool interrupted;  /* the terminal's interrupt key was pressed */
 };

@@ -96,7 +96,7 @@ static bool choose_sources(struct arena *arena, const struct session_request *re
 bool session_read(struct arena *arena, const struct session_request *request, struct session *session,
                   struct error *err)
 {
-    *session = (struct session){.arena = arena, .problems = {.arena = arena}};
+    *session = (struct session){.arena = arena, .problems = {.arena = arena}, .lifeline_fd = request->lifeline_fd};
     err->text[0] = '\0';
 
     if (!surroundings_gather_with(arena, request->personality, request->project, project_variable(request),

@@ -20,6 +20,7 @@ struct session_request {
     bool shares_proc;  /* a fresh /proc is refused here */
     unsigned accepted; /* by --allow-degraded: bits of host/degraded.h */
     int control_fd;    /* --control-fd; 0: none */
+    int lifeline_fd;   /* --lifeline-fd; 0: none */
 };
 
 struct session {
@@ -34,6 +35,7 @@ struct session {
     struct facts facts;
     const struct tree *tree;
     struct plan plan;
+    int lifeline_fd; /* the run ends when nobody is at its other end; 0: none */
 };
 
 /* The three stages. None says anything by itself: the reasons for a failure are

@@ -6,11 +6,26 @@
 #include "session/network.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Whose descriptors the supervisor watches. */
-enum { WATCH_RECORDS, WATCH_NETWORK, WATCH_COUNT = WATCH_NETWORK + NETWORK_WATCHES };
+enum { WATCH_LIFELINE, WATCH_RECORDS, WATCH_NETWORK, WATCH_COUNT = WATCH_NETWORK + NETWORK_WATCHES };
 _Static_assert((int)WATCH_COUNT <= (int)JAIL_WATCHES_MAX, "the supervisor has room for them");
+
+/* Of anything but a pipe or a socket the other end cannot be told to be gone. */
+static bool hold_lifeline(int fd, struct jail_watch *watch, struct error *err)
+{
+    struct stat about;
+
+    *watch = (struct jail_watch){.fd = fd > 0 ? fd : -1, .vital = true};
+    if (fd <= 0)
+        return true;
+    if (fstat(fd, &about) < 0)
+        return error_set_errno(err, errno, "--lifeline-fd %d cannot be used", fd);
+    return S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode) ||
+           error_set(err, "--lifeline-fd %d is neither a pipe nor a socket, so nobody can be at its other end", fd);
+}
 
 static bool can_be_started(const struct session *session, int control_fd, struct error *err)
 {
@@ -53,7 +68,8 @@ enum jail_end session_run(struct session *session, char *const *argv, int contro
     struct events events;
     enum jail_end end = JAIL_REFUSED;
 
-    if (!can_be_started(session, control_fd, err))
+    if (!can_be_started(session, control_fd, err) ||
+        !hold_lifeline(session->lifeline_fd, &watches[WATCH_LIFELINE], err))
         return JAIL_REFUSED;
     if (plan_has_doorman(&session->plan))
         company.doorman = &doorman;
