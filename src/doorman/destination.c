@@ -5,12 +5,15 @@
 #include "doorman/destination.h"
 
 #include "doorman/judge.h"
+#include "doorman/tell.h"
 #include "policy/decide.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 bool destination_is_path(const struct request *request)
 {
@@ -25,19 +28,26 @@ bool destination_is_abstract(const struct sockaddr_storage *address, socklen_t l
            name->sun_path[0] == '\0';
 }
 
-static bool may_reach(struct house *house, int object)
+/* One that its mode keeps shut is refused in any case, and no news. */
+static bool may_reach(struct worker *worker, int object)
 {
+    struct house *house = worker->house;
     struct name name;
 
     if (made_is(&house->made, object))
         return true;
     name_of(house, object, &name);
-    return name.kind == NAME_KNOWN && decide_unix(house->policy, name_slice(&name)).allowed;
+    if (name.kind == NAME_KNOWN && decide_unix(house->policy, name_slice(&name)).allowed)
+        return true;
+    if (name.kind == NAME_KNOWN && (faccessat(object, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) == 0 || errno == EROFS))
+        tell_connect(worker, name_slice(&name));
+    return false;
 }
 
 /* "@name", as policies write it. */
-static bool may_reach_abstract(struct house *house, const struct sockaddr_un *address, size_t length)
+static bool may_reach_abstract(struct worker *worker, const struct sockaddr_un *address, size_t length)
 {
+    struct house *house = worker->house;
     char text[sizeof address->sun_path];
 
     if (house->plan->network != NETWORK_HOST)
@@ -46,7 +56,10 @@ static bool may_reach_abstract(struct house *house, const struct sockaddr_un *ad
     if (abstract_has(&house->abstract, text, length))
         return true;
     text[0] = '@';
-    return decide_unix(house->policy, (struct slice){text, length}).allowed;
+    if (decide_unix(house->policy, (struct slice){text, length}).allowed)
+        return true;
+    tell_connect(worker, (struct slice){text, length});
+    return false;
 }
 
 /* The kernel takes nothing but a path: the number of our descriptor of the object
@@ -58,12 +71,14 @@ static int judge_path(struct worker *worker, const struct request *request, stru
     struct stat status;
 
     int error = resolve(worker->house, request, &request->operands[0], RESOLVE_OBJECT, 0, place);
-    if (error)
+    if (error) {
+        tell_unresolved(worker, &request->operands[0], error);
         return error;
+    }
     destination->is_pinned = true;
     if (fstat(place->object, &status) < 0 || !S_ISSOCK(status.st_mode))
         return ECONNREFUSED;
-    if (!may_reach(worker->house, place->object))
+    if (!may_reach(worker, place->object))
         return EACCES;
     struct number number = worker_number(place->object);
     memcpy(address.sun_path, number.text, sizeof number.text);
@@ -85,7 +100,7 @@ int destination_judge(struct worker *worker, const struct request *request, stru
         return EINVAL;
     size_t length = request->address_length - offsetof(struct sockaddr_un, sun_path);
     /* As Landlock refuses it. */
-    return may_reach_abstract(worker->house, (const struct sockaddr_un *)&request->address, length) ? 0 : EPERM;
+    return may_reach_abstract(worker, (const struct sockaddr_un *)&request->address, length) ? 0 : EPERM;
 }
 
 void destination_close(struct destination *destination)

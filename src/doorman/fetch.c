@@ -25,7 +25,7 @@ struct errand {
     pthread_cond_t changed;
     enum { ERRAND_NONE, ERRAND_GIVEN, ERRAND_DONE } state;
 
-    enum { WANT_ENTRY, WANT_SELF, WANT_SESSION } want;
+    enum { WANT_ENTRY, WANT_SELF, WANT_SESSION, WANT_CALLER } want;
     int directory;
     const char *entry;
     pid_t caller;
@@ -33,6 +33,7 @@ struct errand {
     int thread;
     pid_t session;
     int terminal;
+    struct caller *who;
     int found;
     int error;
 };
@@ -177,6 +178,34 @@ static int ask_session(const struct house *house, struct errand *errand)
     return 0;
 }
 
+static size_t program_of(const struct house *house, pid_t process, char text[PATH_MAX])
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "%d/exe", process);
+    ssize_t length = process > 0 ? readlinkat(house->proc, path, text, PATH_MAX) : -1;
+    return length > 0 ? (size_t)length : 0;
+}
+
+static int ask_caller(const struct house *house, struct errand *errand)
+{
+    struct caller *who = errand->who;
+    char path[64];
+    char text[4096];
+
+    snprintf(path, sizeof path, "%d/status", errand->caller);
+    int error = read_small(house->proc, path, text, sizeof text);
+    if (error)
+        return error;
+    const char *process = strstr(text, "\nTgid:");
+    const char *parent = strstr(text, "\nPPid:");
+    who->process = process ? number_of(process + strlen("\nTgid:"), true) : 0;
+    who->parent = parent ? number_of(parent + strlen("\nPPid:"), true) : 0;
+    who->program_length = program_of(house, who->process, who->program);
+    who->parent_program_length = program_of(house, who->parent, who->parent_program);
+    return 0;
+}
+
 static int run(const struct house *house, struct errand *errand)
 {
     switch (errand->want) {
@@ -186,6 +215,8 @@ static int run(const struct house *house, struct errand *errand)
         return ask_self(house, errand);
     case WANT_SESSION:
         return ask_session(house, errand);
+    case WANT_CALLER:
+        return ask_caller(house, errand);
     }
     return EINVAL;
 }
@@ -273,6 +304,17 @@ int fetch_session(const struct house *house, pid_t caller, pid_t *session, int *
     *terminal = errand->terminal;
     end_errand(errand);
     return error;
+}
+
+void fetch_caller(const struct house *house, pid_t thread, struct caller *caller)
+{
+    struct errand *errand = house->errand;
+
+    begin_errand(errand, thread);
+    errand->want = WANT_CALLER;
+    errand->who = caller;
+    run_errand(errand);
+    end_errand(errand);
 }
 
 bool fetch_start(struct house *house)

@@ -5,6 +5,7 @@
 
 #include "doorman/house.h"
 
+#include <limits.h>
 #include <sys/types.h>
 
 /* For `caller`, `entry` of `directory` (O_PATH, in the sandbox's /proc), links that lead out of
@@ -17,6 +18,19 @@ int fetch_self(const struct house *house, pid_t caller, bool thread, char *text,
 /* The session of the caller, and the minor number of its controlling terminal if
  * that is a pseudo-terminal; else -1. An errno, or 0; ENXIO if it has no terminal. */
 int fetch_session(const struct house *house, pid_t caller, pid_t *session, int *terminal);
+
+/* Who a caller is, for the supervisor; what cannot be found out is 0 or empty. The
+ * programs are what they really execute, as the sandbox names it. */
+struct caller {
+    pid_t process;
+    pid_t parent;
+    char program[PATH_MAX];
+    size_t program_length;
+    char parent_program[PATH_MAX];
+    size_t parent_program_length;
+};
+
+void fetch_caller(const struct house *house, pid_t thread, struct caller *caller);
 
 /* The thread that fetches; it is started with the capability. */
 bool fetch_start(struct house *house);

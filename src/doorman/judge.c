@@ -158,7 +158,7 @@ static bool completes_git(struct house *house, struct slice path)
     return armed && head && (common || (objects && refs));
 }
 
-int judge_write(struct house *house, const struct name *name)
+int judge_write(struct house *house, struct name *name)
 {
     struct slice path = name_slice(name);
 
@@ -167,11 +167,29 @@ int judge_write(struct house *house, const struct name *name)
     if (name->kind != NAME_KNOWN)
         return EACCES;
     struct decision decision = decide_write_at(house->policy, path, false);
-    if (!decision.allowed && decision.unless_made.len && judge_made_here(house, decision.unless_made))
+    if (!decision.allowed && decision.unless_made.len && judge_made_here(house, decision.unless_made)) {
         decision = decide_write_at(house->policy, path, true);
+        name->is_lifted = true;
+    }
     if (!decision.allowed)
         return EACCES;
     return decision.backing == BACKING_HOST && (is_git_matter(house, path) || completes_git(house, path)) ? EACCES : 0;
+}
+
+const char *judge_why(struct house *house, const struct name *name)
+{
+    struct slice path = name_slice(name);
+
+    if (name->kind != NAME_KNOWN)
+        return "it lies nowhere in the sandbox, so nothing about it can be judged";
+    struct decision decision = decide_write_at(house->policy, path, false);
+    if (!decision.allowed && !(decision.unless_made.len && judge_made_here(house, decision.unless_made)))
+        return NULL;
+    if (is_git_matter(house, path))
+        return "git would obey it: the directory above is a git directory, whatever its name";
+    if (completes_git(house, path))
+        return "git would take the directory for its own, and obey what is in it already";
+    return "protected names would be reached by another name, or moved";
 }
 
 void judge_remember_file(struct house *house, const struct name *name, int file)
@@ -182,7 +200,7 @@ void judge_remember_file(struct house *house, const struct name *name, int file)
         made_add(&house->made, &identity);
 }
 
-int judge_change(struct house *house, const struct entry_name *entry)
+int judge_change(struct house *house, struct entry_name *entry)
 {
     int error = judge_write(house, &entry->name);
 

@@ -18,11 +18,14 @@ struct entry_name {
 int judge_entry_name(const struct house *house, const struct place *place, struct entry_name *entry);
 
 /* May what has this name be made, changed or removed? An errno, or 0. */
-int judge_write(struct house *house, const struct name *name);
+int judge_write(struct house *house, struct name *name);
 
 /* Likewise, with what is there now taken into account: a file that tells git
  * where to look is not replaced. */
-int judge_change(struct house *house, const struct entry_name *entry);
+int judge_change(struct house *house, struct entry_name *entry);
+
+/* A clause: why it may not, where decide() does not say it; NULL where it does. */
+const char *judge_why(struct house *house, const struct name *name);
 
 /* Likewise, for something that is there; fills `entry`. */
 int judge_object(struct house *house, int object, struct entry_name *entry);

@@ -113,6 +113,7 @@ void name_of(const struct house *house, int fd, struct name *name)
 
     name->kind = NAME_DOUBTFUL;
     name->length = 0;
+    name->is_lifted = false;
     snprintf(number, sizeof number, "%d", fd);
     ssize_t length = readlinkat(house->self, number, name->text, sizeof name->text);
     if (length <= 0 || (size_t)length >= sizeof name->text ||

@@ -13,6 +13,7 @@ struct name {
     enum { NAME_KNOWN, NAME_NONE, NAME_FOREIGN, NAME_DOUBTFUL } kind;
     char text[PATH_MAX];
     size_t length;
+    bool is_lifted; /* judged to be writable only because this run made the directory */
 };
 
 static inline struct slice name_slice(const struct name *name)

@@ -3,6 +3,8 @@
 #include "doorman/perform.h"
 
 #include "doorman/lock.h"
+#include "doorman/refuse.h"
+#include "doorman/tell.h"
 
 #include <errno.h>
 #include <sys/fsuid.h>
@@ -51,6 +53,9 @@ static struct answer perform_by_kind(struct worker *worker, struct request *requ
         return perform_connect(worker, request);
     case REQUEST_SEND:
         return perform_send(worker, request);
+    case REQUEST_REFUSED:
+        tell_call(worker, request->refusal->reason, request->refusal->is_probe);
+        return answer_error(request->refusal->error);
     }
     return answer_error(ENOSYS);
 }
@@ -60,6 +65,7 @@ static struct answer perform_by_kind(struct worker *worker, struct request *requ
 struct answer perform(struct worker *worker, struct request *request)
 {
     worker->request = request;
+    worker->noticed.any = false;
     umask(request->umask);
     if (request->other_user) {
         setfsgid(request->as_group);

@@ -5,6 +5,7 @@
 #include "doorman/judge.h"
 #include "doorman/own_view.h"
 #include "doorman/perform.h"
+#include "doorman/tell.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -83,12 +84,16 @@ struct answer perform_change(struct worker *worker, struct request *request)
     bool link_itself = request->no_follow || (!attribute && request->flags & AT_SYMLINK_NOFOLLOW);
     int error =
         resolve(worker->house, request, &request->operands[0], link_itself ? RESOLVE_LINK : RESOLVE_OBJECT, 0, &place);
-    if (error)
+    if (error) {
+        tell_unresolved(worker, &request->operands[0], error);
         return answer_error(error);
+    }
     error = judge_object(worker->house, place.object, &entry);
     /* Of the mount the kernel speaks first here. */
     if (error == EACCES && fstatvfs(place.object, &mount) == 0 && mount.f_flag & ST_RDONLY)
         error = EROFS;
+    if (error)
+        tell_object(worker, place.object, &entry, error);
     struct answer answer = error ? answer_error(error) : answer_of(change(request, place.object));
     if (answer.error == EROFS && !error && entry.name.kind == NAME_KNOWN) {
         FD_CLEANUP int own = own_view_object(worker->house, place.object, name_slice(&entry.name));

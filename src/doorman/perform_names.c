@@ -4,6 +4,7 @@
 #include "doorman/judge.h"
 #include "doorman/own_view.h"
 #include "doorman/perform.h"
+#include "doorman/tell.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,6 +35,14 @@ static void remember(struct house *house, int directory, struct place place)
         made_add(&house->made, &identity);
 }
 
+static struct answer refused_to_make(struct worker *worker, const struct place *place, const struct entry_name *entry,
+                                     int error)
+{
+    error = judge_refusal_to_make(error, place->directory, entry);
+    tell_entry(worker, place->directory, entry, error);
+    return answer_error(error);
+}
+
 static struct answer make_in(struct worker *worker, const struct request *request, const struct place *place)
 {
     struct house *house = worker->house;
@@ -48,7 +57,7 @@ static struct answer make_in(struct worker *worker, const struct request *reques
     if (!error && request->kind == REQUEST_SYMLINK)
         error = judge_link_name(house, &entry.name);
     if (error)
-        return answer_error(judge_refusal_to_make(error, directory, &entry));
+        return refused_to_make(worker, place, &entry, error);
     int result = make(request, directory, place->last);
     FD_CLEANUP int own = -1;
     if (result < 0 && errno == EROFS && entry.name.kind == NAME_KNOWN) {
@@ -58,6 +67,8 @@ static struct answer make_in(struct worker *worker, const struct request *reques
     }
     if (result == 0 && request->kind == REQUEST_MKDIR)
         remember(house, directory, *place);
+    if (result == 0)
+        tell_later(worker, &entry.name);
     return answer_of(result);
 }
 
@@ -66,8 +77,10 @@ struct answer perform_make(struct worker *worker, struct request *request)
     struct place place;
     int error = resolve(worker->house, request, &request->operands[0], RESOLVE_ENTRY, 0, &place);
 
-    if (error)
+    if (error) {
+        tell_unresolved(worker, &request->operands[0], error);
         return answer_error(error);
+    }
     struct answer answer = place.last_length == 0 ? answer_error(EEXIST) : make_in(worker, request, &place);
     place_close(&place);
     return answer;
@@ -80,8 +93,11 @@ static struct answer unlink_in(struct worker *worker, const struct request *requ
 
     if (!error)
         error = judge_change(worker->house, &entry);
-    if (error)
-        return answer_error(judge_refusal(error, place->directory, &entry));
+    if (error) {
+        error = judge_refusal(error, place->directory, &entry);
+        tell_entry(worker, place->directory, &entry, error);
+        return answer_error(error);
+    }
     struct identity gone;
     bool known = request->flags & AT_REMOVEDIR && judge_identity(place, &gone);
     int result = unlinkat(place->directory, place->last, (int)request->flags);
@@ -100,8 +116,10 @@ struct answer perform_unlink(struct worker *worker, struct request *request)
     struct place place;
     int error = resolve(worker->house, request, &request->operands[0], RESOLVE_ENTRY, 0, &place);
 
-    if (error)
+    if (error) {
+        tell_unresolved(worker, &request->operands[0], error);
         return answer_error(error);
+    }
     struct answer answer = place.last_length == 0 ? answer_error(request->flags & AT_REMOVEDIR ? EBUSY : EISDIR)
                                                   : unlink_in(worker, request, &place);
     place_close(&place);
@@ -124,12 +142,14 @@ static struct answer link_to(struct worker *worker, const struct place *from, co
     error = judge_object(house, from->object, &source);
     if (source.type == S_IFDIR)
         return answer_error(EPERM);
+    if (error && !target.exists)
+        tell_object(worker, from->object, &source, error);
     if (!error)
         error = judge_write(house, &target.name);
     if (!error && source.type == S_IFLNK)
         error = judge_link_name(house, &target.name);
     if (error)
-        return answer_error(judge_refusal_to_make(error, to->directory, &target));
+        return refused_to_make(worker, to, &target, error);
     int result = linkat(AT_FDCWD, worker_number(from->object).text, to->directory, to->last, AT_SYMLINK_FOLLOW);
     if (result < 0 && (errno == EXDEV || errno == EROFS) && source.name.kind == NAME_KNOWN &&
         target.name.kind == NAME_KNOWN) {
@@ -138,6 +158,8 @@ static struct answer link_to(struct worker *worker, const struct place *from, co
         if (own_source >= 0 && own_target >= 0)
             result = linkat(AT_FDCWD, worker_number(own_source).text, own_target, to->last, AT_SYMLINK_FOLLOW);
     }
+    if (result == 0)
+        tell_later(worker, &target.name);
     return answer_of(result);
 }
 
@@ -152,6 +174,7 @@ struct answer perform_link(struct worker *worker, struct request *request)
         return answer_error(error);
     error = resolve(worker->house, request, &request->operands[1], RESOLVE_ENTRY, 0, &to);
     if (error) {
+        tell_unresolved(worker, &request->operands[1], error);
         place_close(&from);
         return answer_error(error);
     }

@@ -9,6 +9,7 @@
 #include "doorman/own_view.h"
 #include "doorman/perform.h"
 #include "doorman/sticky.h"
+#include "doorman/tell.h"
 #include "doorman/terminal.h"
 
 #include <errno.h>
@@ -122,8 +123,10 @@ static struct answer open_existing(struct worker *worker, const struct place *pl
      * opens none. */
     if (entry.type == S_IFCHR || entry.type == S_IFBLK)
         return open_again(worker, place->object, how);
-    if (error)
+    if (error) {
+        tell_object(worker, place->object, &entry, error);
         return answer_error(error);
+    }
     struct answer answer = open_again(worker, place->object, how);
     if (answer.error != EROFS || entry.name.kind != NAME_KNOWN)
         return answer;
@@ -143,8 +146,11 @@ static struct answer open_new(struct worker *worker, const struct place *place, 
         return answer_error(ANSWER_ALONE);
     if (!error)
         error = judge_write(worker->house, &entry.name);
-    if (error)
-        return answer_error(judge_refusal_to_make(error, place->directory, &entry));
+    if (error) {
+        error = judge_refusal_to_make(error, place->directory, &entry);
+        tell_entry(worker, place->directory, &entry, error);
+        return answer_error(error);
+    }
     int fd = openat(place->directory, place->last, flags, (mode_t)how->mode);
     if (fd < 0 && errno == EROFS && entry.name.kind == NAME_KNOWN) {
         FD_CLEANUP int own = own_view_directory(worker->house, place->directory, name_slice(&entry.name));
@@ -153,8 +159,10 @@ static struct answer open_new(struct worker *worker, const struct place *place, 
         else
             errno = EROFS;
     }
-    if (fd >= 0)
+    if (fd >= 0) {
         judge_remember_file(worker->house, &entry.name, fd);
+        tell_later(worker, &entry.name);
+    }
     *again = fd < 0 && errno == EEXIST && !(how->flags & O_EXCL);
     return handed_over(fd, how->flags);
 }
@@ -172,8 +180,11 @@ static struct answer attempt(struct worker *worker, const struct request *reques
     else if (how->flags & O_NOFOLLOW)
         purpose = RESOLVE_LINK;
     int error = resolve(worker->house, request, &request->operands[0], purpose, resolve_flags, &place);
-    if (error)
+    if (error) {
+        if (changes(how->flags) || how->flags & O_CREAT)
+            tell_unresolved(worker, &request->operands[0], error);
         return answer_error(error);
+    }
     const struct operand *operand = &request->operands[0];
     if (how->flags & O_CREAT && operand->length && operand->path[operand->length - 1] == '/') {
         place_close(&place);

@@ -7,6 +7,7 @@
 #include "doorman/lock.h"
 #include "doorman/own_view.h"
 #include "doorman/perform.h"
+#include "doorman/tell.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -56,6 +57,21 @@ static int rename_in_own_view(struct house *house, const struct move *move, unsi
     return rename_between_directories(from, move->from.last, to, move->to.last, flags);
 }
 
+/* Whose name it was: the first that may not be changed. */
+static void tell_refused(struct worker *worker, struct move *move, int error)
+{
+    struct stat from;
+    struct stat to;
+
+    /* Between file systems nobody renames anything. */
+    if (fstat(move->from.directory, &from) < 0 || fstat(move->to.directory, &to) < 0 || from.st_dev != to.st_dev)
+        return;
+    if (judge_change(worker->house, &move->source))
+        tell_entry(worker, move->from.directory, &move->source, error);
+    else
+        tell_entry(worker, move->to.directory, &move->target, error);
+}
+
 static struct answer act(struct worker *worker, struct move *move, unsigned flags)
 {
     int error = judge(worker->house, move, flags);
@@ -65,8 +81,11 @@ static struct answer act(struct worker *worker, struct move *move, unsigned flag
         return answer_error(move->source.absent_because);
     if (!error && flags & RENAME_EXCHANGE && !move->target.exists)
         return answer_error(move->target.absent_because);
-    if (error)
-        return answer_error(judge_refusal(error, move->from.directory, &move->source));
+    if (error) {
+        error = judge_refusal(error, move->from.directory, &move->source);
+        tell_refused(worker, move, error);
+        return answer_error(error);
+    }
     struct identity gone;
     bool replaces = move->target.type == S_IFDIR && !(flags & RENAME_EXCHANGE) && judge_identity(&move->to, &gone);
     int result =
@@ -75,6 +94,8 @@ static struct answer act(struct worker *worker, struct move *move, unsigned flag
         result = rename_in_own_view(worker->house, move, flags);
     if (replaces && result == 0)
         made_forget(&worker->house->made, &gone);
+    if (result == 0)
+        tell_later(worker, &move->target.name);
     return answer_of(result);
 }
 
@@ -117,10 +138,13 @@ struct answer perform_rename(struct worker *worker, struct request *request)
         (request->flags & RENAME_EXCHANGE && request->flags & (RENAME_NOREPLACE | RENAME_WHITEOUT)))
         return answer_error(EINVAL);
     int error = resolve(worker->house, request, &request->operands[0], RESOLVE_ENTRY, 0, &move.from);
-    if (error)
+    if (error) {
+        tell_unresolved(worker, &request->operands[0], error);
         return answer_error(error);
+    }
     error = resolve(worker->house, request, &request->operands[1], RESOLVE_ENTRY, 0, &move.to);
     if (error) {
+        tell_unresolved(worker, &request->operands[1], error);
         place_close(&move.from);
         return answer_error(error);
     }

@@ -5,6 +5,7 @@
 #include "doorman/destination.h"
 #include "doorman/judge.h"
 #include "doorman/perform.h"
+#include "doorman/tell.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -63,13 +64,17 @@ static struct answer bind_path(struct worker *worker, const struct request *requ
     struct place place;
 
     int error = resolve(house, request, &request->operands[0], RESOLVE_ENTRY, 0, &place);
-    if (error)
+    if (error) {
+        tell_unresolved(worker, &request->operands[0], error);
         return answer_error(error);
+    }
     error = judge_entry_name(house, &place, &entry);
     if (!error && entry.exists)
         error = EADDRINUSE;
     if (!error)
         error = judge_write(house, &entry.name);
+    if (error)
+        tell_entry(worker, place.directory, &entry, error);
     struct answer answer = answer_error(error);
     if (!error) {
         answer = answer_of(bind_there(request, &place));

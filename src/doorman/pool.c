@@ -14,6 +14,7 @@
 #include "doorman/copy.h"
 #include "doorman/lock.h"
 #include "doorman/perform.h"
+#include "doorman/tell.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -125,6 +126,7 @@ static void *worker_main(void *argument)
         struct answer answer = perform(&worker, request);
         /* Before the caller goes on: a file that we hold open for writing it could not execute. */
         request_clear(request);
+        tell_send(&worker, &answer);
         pool_answer(house, request, answer);
         pthread_mutex_lock(&pool->mutex);
         line->idle++;

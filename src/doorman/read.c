@@ -5,6 +5,7 @@
 
 #include "base/fd.h"
 #include "doorman/copy.h"
+#include "doorman/refuse.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -397,6 +398,12 @@ int read_request(const struct house *house, const struct seccomp_notif *call, st
     struct reader reader = {house, call, request};
 
     request_begin(request, call->id, (pid_t)call->pid);
+    request->call = call->data.nr;
+    request->refusal = refuse_find(&call->data);
+    if (request->refusal) {
+        request->kind = REQUEST_REFUSED;
+        return 0;
+    }
     switch (call->data.nr) {
     case SYS_connect:
     case SYS_bind:

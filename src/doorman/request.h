@@ -29,7 +29,8 @@ enum request_kind {
     REQUEST_REMOVE_ATTRIBUTE,
     REQUEST_BIND,
     REQUEST_CONNECT,
-    REQUEST_SEND
+    REQUEST_SEND,
+    REQUEST_REFUSED /* whatever it is about */
 };
 
 /* What a path is relative to, and the path. */
@@ -45,9 +46,12 @@ enum { ATTRIBUTE_NAME_MAX = 256, ATTRIBUTE_VALUE_MAX = 65536 };
 /* The kernel's SCM_MAX_FD: descriptors in one message. */
 enum { RIGHTS_MAX = 253 };
 
+struct refusal_of_call;
+
 struct request {
     uint64_t id;  /* the kernel's, for the answer */
     pid_t thread; /* the caller, as the host numbers it */
+    int call;     /* the system call's number */
     enum request_kind kind;
     struct operand operands[2];
 
@@ -69,6 +73,8 @@ struct request {
     char text[PATH_MAX]; /* a link's target, or the name of an attribute */
     void *value;         /* of an attribute, or what is sent: from malloc */
     size_t value_size;
+
+    const struct refusal_of_call *refusal; /* REQUEST_REFUSED */
 
     int socket; /* the caller's own, duplicated; -1: none */
     struct sockaddr_storage address;

@@ -5,11 +5,22 @@
 #include "doorman/house.h"
 #include "doorman/request.h"
 
+/* What the supervisor is to be told of the call that is being performed (tell.h). */
+struct noticed {
+    bool any;
+    uint32_t kind;
+    uint32_t verdict;
+    const char *reason; /* NULL: policy's own words */
+    char path[PATH_MAX];
+    size_t length;
+};
+
 struct worker {
     struct house *house;
     int lock;   /* its own descriptor of the lock */
     bool alone; /* the lock is, or was last, held alone */
     const struct request *request;
+    struct noticed noticed;
 };
 
 /* Its working directory is /proc/self/fd: a descriptor's number is the name of

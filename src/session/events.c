@@ -9,7 +9,10 @@
 #include "watch/calls.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 /* How many records are read before signals and reports have their turn. */
 enum { AT_ONCE_MAX = 64 };
@@ -47,6 +50,20 @@ static struct slice next_text(struct slice *rest, uint32_t length)
     return text;
 }
 
+/* A socket that is hidden looks inside like one that is not there. Many are tried
+ * that are nowhere (a name service's, for one). */
+static bool is_nowhere(const struct event *event)
+{
+    struct stat status;
+    char path[PATH_MAX];
+
+    if (event->kind != EVENT_UNIX_CONNECT || event->error != ENOENT || event->object.len >= sizeof path)
+        return false;
+    memcpy(path, event->object.ptr, event->object.len);
+    path[event->object.len] = '\0';
+    return stat(path, &status) < 0 || !S_ISSOCK(status.st_mode);
+}
+
 static void tell_record(struct events *events, const struct doorman_record *record)
 {
     struct slice rest = {record->text, sizeof record->text};
@@ -65,7 +82,8 @@ static void tell_record(struct events *events, const struct doorman_record *reco
     event.reason = next_text(&rest, record->reason_length);
     if (event.kind == EVENT_SYSCALL)
         event.object = event.op;
-    events_tell(events, &event);
+    if (!is_nowhere(&event))
+        events_tell(events, &event);
 }
 
 static void read_records(void *argument, struct jail_watch *watch)
@@ -93,6 +111,9 @@ static void find_rule(const struct policy *policy, struct event *event)
         decision = decide_unix(policy, event->object);
     else
         return;
+    /* What the doorman knows beyond decide(): git's directories, what would be moved. */
+    if (decision.allowed && event->kind == EVENT_FS_WRITE && event->verdict == EVENT_DENIED && event->reason.len)
+        event->rule = (struct origin){"built-in", "protected names"};
     if (decision.allowed != (event->verdict != EVENT_DENIED))
         return;
     event->rule = decision.origin;

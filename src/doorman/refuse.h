@@ -1,0 +1,18 @@
+/* Calls that the filter sends to the doorman only to be refused, so that they are
+ * told of: mounts, namespaces, keys and their like. Private to this room. */
+#ifndef CLOCHE_DOORMAN_REFUSE_H
+#define CLOCHE_DOORMAN_REFUSE_H
+
+#include <linux/seccomp.h>
+#include <stdbool.h>
+
+struct refusal_of_call {
+    int error;          /* as the filter gives it where nobody is told */
+    bool is_probe;      /* programs try it to find out whether it is there, and do without */
+    const char *reason; /* a clause */
+};
+
+/* NULL: it is a call that the doorman performs. */
+const struct refusal_of_call *refuse_find(const struct seccomp_data *call);
+
+#endif

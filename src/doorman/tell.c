@@ -1,0 +1,213 @@
+/* A refusal is told when policy is what made the call fail, and only then. The
+ * kernel is asked whether it would have allowed the call without the sandbox: a
+ * file that its mode keeps shut, or a name that is there already, is nobody's
+ * news. Nothing here is done for a call that is allowed.
+ *
+ * A supervisor that reads slowly slows down whoever causes much to be told: the
+ * thread that tells counts as waiting, and another takes its place. */
+#include "doorman/tell.h"
+
+#include "base/path.h"
+#include "doorman/fetch.h"
+#include "doorman/records.h"
+#include "policy/decide.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* How policy refuses; everything else is an ordinary failure. */
+static bool is_refusal(int error)
+{
+    return error == EACCES || error == EROFS || error == EPERM || error == EBUSY || error == EXDEV;
+}
+
+static bool is_off(const struct house *house)
+{
+    return house->records < 0 || house->policy->violation.watch == WATCH_OFF;
+}
+
+/* The first thing that was refused is why the call failed. */
+static void notice(struct worker *worker, enum doorman_record_kind kind, enum doorman_record_verdict verdict,
+                   struct slice path, const char *reason)
+{
+    struct noticed *noticed = &worker->noticed;
+
+    if (noticed->any)
+        return;
+    noticed->any = true;
+    noticed->kind = kind;
+    noticed->verdict = verdict;
+    noticed->reason = reason;
+    noticed->length = path.len < sizeof noticed->path ? path.len : sizeof noticed->path;
+    memcpy(noticed->path, path.ptr, noticed->length);
+}
+
+/* Of the mount the kernel speaks last, with EROFS: EACCES means the modes. */
+static bool modes_allow(int fd, int access)
+{
+    return faccessat(fd, "", access, AT_EMPTY_PATH | AT_EACCESS) == 0 || errno == EROFS;
+}
+
+static void tell_write(struct worker *worker, const struct name *name)
+{
+    if (name->kind != NAME_DOUBTFUL)
+        notice(worker, RECORD_WRITE, RECORD_DENIED, name_slice(name), judge_why(worker->house, name));
+}
+
+void tell_entry(struct worker *worker, int directory, const struct entry_name *entry, int error)
+{
+    if (is_refusal(error) && !is_off(worker->house) && modes_allow(directory, W_OK | X_OK))
+        tell_write(worker, &entry->name);
+}
+
+/* Whose modes, owner and times are changed must be one's own; for the rest the
+ * mode counts. */
+static bool would_be_allowed(const struct worker *worker, int object)
+{
+    const struct request *request = worker->request;
+    struct stat status;
+
+    switch (request->kind) {
+    case REQUEST_CHMOD:
+    case REQUEST_CHOWN:
+        break;
+    case REQUEST_TIMES:
+        if (request->now && modes_allow(object, W_OK))
+            return true;
+        break;
+    case REQUEST_LINK:
+        return true;
+    default:
+        return modes_allow(object, request->how.flags & O_ACCMODE & O_RDWR ? R_OK | W_OK : W_OK);
+    }
+    return fstat(object, &status) == 0 &&
+           (status.st_uid == geteuid() || (geteuid() == 0 && worker->house->plan->keep_file_capabilities));
+}
+
+void tell_object(struct worker *worker, int object, const struct entry_name *entry, int error)
+{
+    if (is_refusal(error) && !is_off(worker->house) && would_be_allowed(worker, object))
+        tell_write(worker, &entry->name);
+}
+
+/* What the caller's path says, without a look at what is there. */
+static bool spell_out(const struct house *house, const struct operand *operand, struct name *name)
+{
+    struct slice rest = {operand->path, operand->length};
+    struct slice component;
+
+    name->kind = NAME_KNOWN;
+    name->text[0] = '/';
+    name->length = 1;
+    if (operand->length == 0 || operand->is_base)
+        return false;
+    if (operand->base >= 0)
+        name_of(house, operand->base, name);
+    if (name->kind != NAME_KNOWN)
+        return false;
+    while (path_next(&rest, &component)) {
+        if (slice_is(component, "."))
+            continue;
+        if (slice_is(component, ".."))
+            name->length = path_parent(name_slice(name)).len;
+        else if (!name_append(name, component))
+            return false;
+    }
+    return name->length > 1;
+}
+
+/* Hidden itself, or below something that is: the nearest that is there is not the host's. */
+static bool is_hidden(const struct house *house, struct slice path)
+{
+    struct decision decision = decide_real_path(house->policy, OPERATION_READ, path);
+
+    return !decision.allowed;
+}
+
+void tell_unresolved(struct worker *worker, const struct operand *operand, int error)
+{
+    struct name name;
+
+    if ((error != ENOENT && error != EACCES) || is_off(worker->house) || !spell_out(worker->house, operand, &name))
+        return;
+    if (worker->request->kind == REQUEST_CONNECT || worker->request->kind == REQUEST_SEND) {
+        if (decide_real_path(worker->house->policy, OPERATION_READ, name_slice(&name)).backing != BACKING_HOST ||
+            is_hidden(worker->house, name_slice(&name)))
+            tell_connect(worker, name_slice(&name));
+    } else if (is_hidden(worker->house, path_parent(name_slice(&name)))) {
+        notice(worker, RECORD_WRITE, RECORD_DENIED, name_slice(&name), NULL);
+    }
+}
+
+void tell_connect(struct worker *worker, struct slice name)
+{
+    if (worker->house->records >= 0 && !decide_unix(worker->house->policy, name).allowed)
+        notice(worker, RECORD_CONNECT, RECORD_DENIED, name, NULL);
+}
+
+void tell_later(struct worker *worker, const struct name *name)
+{
+    /* Git puts examples into every new repository, and runs none. */
+    if (name->is_lifted && !is_off(worker->house) && !slice_ends(name_slice(name), SLICE(".sample")))
+        notice(worker, RECORD_LATER, RECORD_OBSERVED, name_slice(name), NULL);
+}
+
+void tell_call(struct worker *worker, const char *reason, bool is_probe)
+{
+    if (!is_off(worker->house))
+        notice(worker, RECORD_CALL, is_probe ? RECORD_OBSERVED : RECORD_DENIED, SLICE(""), reason);
+}
+
+static bool send_at_once(int fd, const struct doorman_record *record)
+{
+    struct iovec part = {(void *)(uintptr_t)record, doorman_record_size(record)};
+    const struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+
+    return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 || errno != EAGAIN;
+}
+
+static void send_record(struct worker *worker, const struct doorman_record *record)
+{
+    int fd = worker->house->records;
+
+    if (send_at_once(fd, record))
+        return;
+    bool is_replaced = worker_may_wait(worker);
+    doorman_record_send(fd, record);
+    if (is_replaced)
+        worker_has_waited(worker);
+}
+
+void tell_send(struct worker *worker, const struct answer *answer)
+{
+    const struct noticed *noticed = &worker->noticed;
+    struct caller caller = {0};
+    uint64_t id = worker->request->id;
+
+    if (!noticed->any || (noticed->kind == RECORD_LATER) != (answer->error == 0))
+        return;
+    fetch_caller(worker->house, worker->request->thread, &caller);
+    /* Was it the caller, and not a newcomer with its number? */
+    if (ioctl(worker->house->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) < 0)
+        caller = (struct caller){0};
+    struct doorman_record record = {
+        .kind = noticed->kind,
+        .verdict = noticed->verdict,
+        .call = worker->request->call,
+        .error = answer->error,
+        .process = caller.process,
+        .parent = caller.parent,
+    };
+    doorman_record_add(&record, &record.path_length, noticed->path, noticed->length);
+    doorman_record_add(&record, &record.program_length, caller.program, caller.program_length);
+    doorman_record_add(&record, &record.parent_program_length, caller.parent_program, caller.parent_program_length);
+    if (noticed->reason)
+        doorman_record_add(&record, &record.reason_length, noticed->reason, strlen(noticed->reason));
+    send_record(worker, &record);
+}

@@ -1,0 +1,32 @@
+/* What the supervisor is told of a call: noticed while it is performed, sent when
+ * the lock has been left and before the caller is answered. Private to this room. */
+#ifndef CLOCHE_DOORMAN_TELL_H
+#define CLOCHE_DOORMAN_TELL_H
+
+#include "doorman/judge.h"
+#include "doorman/worker.h"
+
+/* Policy has refused to have an entry made in, or removed from, `directory`, or
+ * something to be moved there: `error` is what the caller gets. Not noticed if
+ * that is another failure, or the call would fail without a sandbox, too. */
+void tell_entry(struct worker *worker, int directory, const struct entry_name *entry, int error);
+
+/* Likewise, of something that is there and was to be changed. */
+void tell_object(struct worker *worker, int object, const struct entry_name *entry, int error);
+
+/* A path led nowhere: if it is policy that hides what it leads through, that is a refusal. */
+void tell_unresolved(struct worker *worker, const struct operand *operand, int error);
+
+/* A socket by its path, or "@name". */
+void tell_connect(struct worker *worker, struct slice name);
+
+/* A name has been made that would be protected, were the directory not this run's. */
+void tell_later(struct worker *worker, const struct name *name);
+
+/* A call that is refused whatever it is about. */
+void tell_call(struct worker *worker, const char *reason, bool is_probe);
+
+/* Sends what was noticed, if anything; waits for room. */
+void tell_send(struct worker *worker, const struct answer *answer);
+
+#endif
