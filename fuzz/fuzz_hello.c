@@ -57,5 +57,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         require(!hello.has_name && !hello.encrypted);
     if (hello.has_name)
         require(strlen(hello.name.name) == hello.name.name_length && hello.name.name_length > 0);
+    enum hello_reply reply = hello_examine_reply(input);
+    enum hello_kind second = hello_examine_second(input, &hello);
+    require(second == HELLO_MORE || second == HELLO_BAD || second == HELLO_TLS);
+    for (size_t length = 0; length < size; length += 1 + length / 8) {
+        struct slice part = {input.ptr, length};
+        enum hello_kind before = hello_examine_second(part, &sooner);
+        require(before == HELLO_MORE || (before == second && same(&sooner, &hello)));
+        require(hello_examine_reply(part) == HELLO_REPLY_MORE || hello_examine_reply(part) == reply);
+    }
     return 0;
 }

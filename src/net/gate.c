@@ -1,6 +1,8 @@
 /* Looks at a client's first bytes before any of them goes out. TLS must be for
  * the name the connection was let out for (attack 84), or, where it was for an
- * address, for a name that is allowed by itself. Plain HTTP is read as the proxy
+ * address, for a name that is allowed by itself. A server that asks for another
+ * ClientHello gets one that is judged like the first: until its answer is known,
+ * the client's next bytes wait. Plain HTTP is read as the proxy
  * would where the policy asks for that (requireHostMatch, refuseOpaqueTunnels):
  * one request per connection, for that host. */
 #include "net/exchange.h"
@@ -22,6 +24,23 @@ static bool open_gate(struct tunnel *tunnel)
     return true;
 }
 
+/* The first ClientHello goes out, and nothing behind it yet; the second, and what follows. */
+static bool pass_hello(struct tunnel *tunnel)
+{
+    size_t length = tunnel->hello_length;
+    char *scratch = tunnel->network->scratch;
+
+    if (length == 0)
+        return open_gate(tunnel);
+    if (recv(tunnel->client.watch.fd, scratch, length, MSG_DONTWAIT) != (ssize_t)length ||
+        !relay_give(&tunnel->server, scratch, length)) {
+        tunnel_reset(tunnel);
+        return false;
+    }
+    tunnel->gate = GATE_LISTEN;
+    return false;
+}
+
 static void answered(void *argument, const struct net_verdict *verdict, int fd)
 {
     struct tunnel *tunnel = argument;
@@ -32,8 +51,9 @@ static void answered(void *argument, const struct net_verdict *verdict, int fd)
         tunnel_reset(tunnel);
         return;
     }
-    open_gate(tunnel);
-    relay_continue(tunnel);
+    pass_hello(tunnel);
+    if (!tunnel->over)
+        relay_continue(tunnel);
 }
 
 static bool is_same(const struct host *a, const struct host *b)
@@ -61,7 +81,7 @@ static void ask_for(struct tunnel *tunnel, const struct host *name)
 static bool judge_name(struct tunnel *tunnel, const struct hello *hello)
 {
     if (!hello->has_name || is_same(&hello->name, &tunnel->host))
-        return open_gate(tunnel);
+        return pass_hello(tunnel);
     if (tunnel->host.is_address)
         ask_for(tunnel, &hello->name);
     else
@@ -114,6 +134,63 @@ static bool judge_opaque(struct tunnel *tunnel)
     return false;
 }
 
+static bool judge_second(struct tunnel *tunnel)
+{
+    struct side *client = &tunnel->client;
+    char *scratch = tunnel->network->scratch;
+    struct hello hello;
+    ssize_t length = recv(client->watch.fd, scratch, SCRATCH_SIZE, MSG_PEEK | MSG_DONTWAIT);
+
+    if (length < 0 && errno == EAGAIN) {
+        client->readable = false;
+        return false;
+    }
+    if (length <= 0)
+        return open_gate(tunnel);
+    switch (hello_examine_second((struct slice){scratch, (size_t)length}, &hello)) {
+    case HELLO_TLS:
+        tunnel->hello_length = 0;
+        return judge_name(tunnel, &hello);
+    case HELLO_MORE:
+        if (client->ending)
+            return open_gate(tunnel);
+        client->readable = false;
+        if (length < SCRATCH_SIZE)
+            return false;
+        break;
+    default:
+        break;
+    }
+    close_gate(tunnel, NET_BAD_REQUEST);
+    return false;
+}
+
+bool gate_listens(struct tunnel *tunnel)
+{
+    enum {
+        REPLY_LOOKED_AT = 1024
+    }; /* a HelloRetryRequest shows by its first 43 bytes, be they in ever so small records */
+    struct side *server = &tunnel->server;
+    char *scratch = tunnel->network->scratch;
+    ssize_t length = recv(server->watch.fd, scratch, REPLY_LOOKED_AT, MSG_PEEK | MSG_DONTWAIT);
+
+    if (length < 0 && errno == EAGAIN) {
+        server->readable = false;
+        return false;
+    }
+    enum hello_reply reply = HELLO_REPLY_OTHER;
+    if (length > 0)
+        reply = hello_examine_reply((struct slice){scratch, (size_t)length});
+    if (reply == HELLO_REPLY_MORE && !server->ending) {
+        server->readable = false;
+        return false;
+    }
+    tunnel->gate = reply == HELLO_REPLY_RETRY ? GATE_AGAIN : GATE_OPEN;
+    if (tunnel->client.readable)
+        loop_soon(&tunnel->network->loop, &tunnel->errand); /* what waits there may be carried now */
+    return true;
+}
+
 bool gate_passes(struct tunnel *tunnel)
 {
     const struct net_config *config = tunnel->network->config;
@@ -122,8 +199,10 @@ bool gate_passes(struct tunnel *tunnel)
     char *scratch = tunnel->network->scratch;
     struct hello hello;
 
-    if (tunnel->gate == GATE_ASKED)
+    if (tunnel->gate == GATE_ASKED || tunnel->gate == GATE_LISTEN)
         return false;
+    if (tunnel->gate == GATE_AGAIN)
+        return judge_second(tunnel);
     ssize_t length =
         recv(client->watch.fd, scratch, reads_http ? HTTP_HEAD_MAX + 1 : HELLO_MAX, MSG_PEEK | MSG_DONTWAIT);
     if (length < 0 && errno == EAGAIN) {
@@ -143,6 +222,7 @@ bool gate_passes(struct tunnel *tunnel)
     case HELLO_TLS:
         if (config->refuse_opaque_tunnels)
             return judge_opaque(tunnel);
+        tunnel->hello_length = (uint32_t)hello.length;
         return judge_name(tunnel, &hello);
     case HELLO_HTTP:
         return reads_http ? judge_request(tunnel, bytes) : open_gate(tunnel);

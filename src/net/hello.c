@@ -9,7 +9,9 @@
 
 #include "net/target.h"
 
-enum { RECORD_HANDSHAKE = 22, RECORD_MAX = 16384, MESSAGE_CLIENT_HELLO = 1 };
+enum { RECORD_CHANGE_CIPHER = 20, RECORD_ALERT = 21, RECORD_HANDSHAKE = 22, RECORD_DATA = 23 };
+enum { RECORD_HEADER = 5, RECORD_MAX = 16384, RECORD_CIPHERTEXT_MAX = RECORD_MAX + 256 };
+enum { MESSAGE_CLIENT_HELLO = 1, MESSAGE_SERVER_HELLO = 2 };
 enum { EXTENSION_SERVER_NAME = 0, EXTENSION_ENCRYPTED_HELLO = 0xfe0d, NAME_TYPE_HOST = 0 };
 
 struct reader {
@@ -29,12 +31,12 @@ static void open_record(struct reader *reader)
         reader->bad = true;
     if (reader->bad)
         return;
-    if (reader->rest.len < 5) {
+    if (reader->rest.len < RECORD_HEADER) {
         reader->more = true;
         return;
     }
     reader->record_left = (size_t)header[3] << 8 | header[4];
-    reader->rest = slice_from(reader->rest, 5);
+    reader->rest = slice_from(reader->rest, RECORD_HEADER);
     if (reader->record_left == 0 || reader->record_left > RECORD_MAX)
         reader->bad = true;
 }
@@ -166,11 +168,60 @@ static enum hello_kind examine_tls(struct slice input, struct hello *hello)
             return HELLO_BAD;
         read_message(&message, hello);
     }
-    if (reader.bad)
+    /* What else is in the record could be a message to the server (a second ClientHello) that nobody has seen. */
+    if (reader.bad || (!reader.more && reader.record_left > 0))
         return HELLO_BAD;
     if (reader.more)
         return input.len < HELLO_MAX ? HELLO_MORE : HELLO_BAD;
+    hello->length = input.len - reader.rest.len;
     return HELLO_TLS;
+}
+
+enum hello_reply hello_examine_reply(struct slice input)
+{
+    /* The random number that makes a ServerHello a HelloRetryRequest (RFC 8446, 4.1.3). */
+    static const unsigned char retry[32] = {0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c,
+                                            0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb,
+                                            0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c};
+    struct reader reader = {.rest = input};
+    struct part whole = {&reader, 4 + 2 + sizeof retry};
+
+    if (part_byte(&whole) != MESSAGE_SERVER_HELLO && !reader.more)
+        return HELLO_REPLY_OTHER;
+    part_skip(&whole, 3 + 2); /* length, version */
+    for (size_t i = 0; i < sizeof retry && !reader.more; i++) {
+        if (part_byte(&whole) != retry[i] && !reader.more)
+            return HELLO_REPLY_OTHER;
+    }
+    if (reader.bad)
+        return HELLO_REPLY_OTHER;
+    return reader.more ? HELLO_REPLY_MORE : HELLO_REPLY_RETRY;
+}
+
+enum hello_kind hello_examine_second(struct slice input, struct hello *hello)
+{
+    *hello = (struct hello){.has_name = false};
+    while (input.len > 0) {
+        const unsigned char *header = (const unsigned char *)input.ptr;
+
+        if (header[0] == RECORD_HANDSHAKE) {
+            enum hello_kind kind = examine_tls(input, hello);
+            if (kind != HELLO_TLS)
+                *hello = (struct hello){.has_name = false};
+            return kind;
+        }
+        if (header[0] != RECORD_CHANGE_CIPHER && header[0] != RECORD_ALERT && header[0] != RECORD_DATA)
+            return HELLO_BAD;
+        if (input.len < RECORD_HEADER)
+            break;
+        size_t length = (size_t)header[3] << 8 | header[4];
+        if (length > RECORD_CIPHERTEXT_MAX)
+            return HELLO_BAD;
+        if (input.len - RECORD_HEADER < length)
+            break;
+        input = slice_from(input, RECORD_HEADER + length);
+    }
+    return HELLO_MORE;
 }
 
 /* "GET /path", "OPTIONS *", "GET http://host/": a method, a blank, the beginning

@@ -194,6 +194,8 @@ static enum flow carry(struct tunnel *tunnel, struct side *from, struct side *to
             return FLOW_WAIT;
         if (!from->is_client && tunnel->gate != GATE_OPEN && network->config->refuse_opaque_tunnels)
             return FLOW_WAIT;
+        if (!from->is_client && tunnel->gate == GATE_LISTEN && !gate_listens(tunnel))
+            return FLOW_WAIT;
         if (!from->is_client && tunnel->exchange && !tunnel->exchange->response_begun) {
             switch (exchange_begin_response(tunnel)) {
             case HTTP_DONE:

@@ -44,8 +44,10 @@ struct side {
 
 enum gate {
     GATE_OPEN,
-    GATE_LOOK,  /* the client's first bytes are to be looked at */
-    GATE_ASKED, /* S is asked whether the TLS name is allowed */
+    GATE_LOOK,   /* the client's first bytes are to be looked at */
+    GATE_ASKED,  /* S is asked whether the TLS name is allowed */
+    GATE_LISTEN, /* a ClientHello went out, and nothing else may before the server's answer was looked at */
+    GATE_AGAIN,  /* which was a HelloRetryRequest: the second ClientHello is to be looked at */
 };
 
 struct tunnel {
@@ -57,6 +59,7 @@ struct tunnel {
     struct side server;
     enum stage stage;
     enum gate gate;
+    uint32_t hello_length; /* of the first ClientHello while it waits for S; 0: it is the second that does */
     enum net_protocol protocol;
     struct ask *ask;
     struct resolve_request *resolving;
@@ -109,6 +112,8 @@ void relay_continue(struct tunnel *tunnel);
 
 /* gate.c: true if the client's bytes may be carried now */
 bool gate_passes(struct tunnel *tunnel);
+/* Looks at the server's answer to a ClientHello; true if it may be carried now. */
+bool gate_listens(struct tunnel *tunnel);
 
 /* Small writes of our own to a fresh socket, which has room for them. */
 bool side_say(struct side *side, const void *bytes, size_t length);

@@ -147,6 +147,47 @@ def hello_in_pieces(way, host, port, name):
         return connection.recv(100).hex()
 
 
+def second_hello(way, host, port, name, *, at_once=False):
+    """TLS with a server that asks for another ClientHello, which is for `name` (as long as `host`). With `at_once` both
+    are sent together, by somebody who knows what the server will say. How much comes back to the second."""
+    def begin():
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        session = context.wrap_bio(incoming, outgoing, server_hostname=host)
+
+        def go_on(received=b""):
+            incoming.write(received)
+            try:
+                session.do_handshake()
+            except ssl.SSLWantReadError:
+                pass
+            return outgoing.read()
+        return go_on
+
+    def ask(send_both):
+        with WAYS[way](host, port) as connection:
+            connection.settimeout(PATIENCE)
+            if send_both:
+                connection.sendall(send_both)
+                return everything(connection)
+            go_on = begin()
+            first = go_on()
+            connection.sendall(first)
+            second = go_on(connection.recv(4096)).replace(host.encode(), name.encode())
+            if at_once:
+                return first + second
+            connection.sendall(second)
+            return connection.recv(4096)
+
+    answer = ask(None)
+    return len(ask(answer) if at_once else answer)
+
+
+def both_hellos(way, host, port, name):
+    return second_hello(way, host, port, name, at_once=True)
+
+
 def early(host, port):
     """TCP with data in its first packet, without connect()."""
     with socket.socket() as sending:
@@ -156,7 +197,7 @@ def early(host, port):
 
 
 OPERATIONS = {function.__name__: function for function in (
-    get, socks, proxy, query, hello, hello_in_pieces, early)}
+    get, socks, proxy, query, hello, hello_in_pieces, second_hello, both_hellos, early)}
 
 
 def outcome(words):

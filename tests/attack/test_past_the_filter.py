@@ -1,9 +1,11 @@
 """Ways past the network filter that play with spellings and pieces (attacks 76 to 87). Judged
 at the other end: which servers were reached, which questions the name server heard."""
 
+import contextlib
 import json
 import pathlib
 import socket
+import ssl
 
 import pytest
 
@@ -259,6 +261,39 @@ def test_tls_for_another_name_is_cut_off(inside, site, way):
     assert reached(inside.attack("hello", way, "site.test", 443, "site.test"))
     assert reached(inside.attack("hello", way, "site.test", 443, "SITE.test"))
     assert inside.attack("hello_in_pieces", way, "site.test", 443, "site.test")["got"].startswith("16"), "a ServerHello"
+
+
+@pytest.fixture(scope="module")
+def choosy(world, site):
+    """A TLS server that wants another key than clients offer, so that each has to say hello twice; and all it received."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*world.certificate(["site.test"]))
+    context.set_ecdh_curve("secp384r1")
+    port, received = world.port(), []
+
+    def talk(connection):
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        session = context.wrap_bio(incoming, outgoing, server_side=True)
+        while data := connection.recv(65536):
+            received.append(data)
+            incoming.write(data)
+            with contextlib.suppress(ssl.SSLError):
+                session.do_handshake()
+            connection.sendall(outgoing.read())
+
+    world.serve((SERVER_V4, port), talk)
+    return port, received
+
+
+@pytest.mark.parametrize("way", ["direct", "tunnel", "socks"])
+def test_the_second_client_hello_is_judged_like_the_first(inside, choosy, way):
+    port, received = choosy
+    assert inside.attack("second_hello", way, "site.test", port, "site.test")["got"] > 500, "a certificate and more"
+    del received[:]
+    outcome = inside.attack("second_hello", way, "site.test", port, "evil.test")
+    assert "error" in outcome or outcome["got"] == 0, outcome
+    inside.attack("both_hellos", way, "site.test", port, "evil.test")
+    assert b"site.test" in b"".join(received) and b"evil.test" not in b"".join(received)
 
 
 def test_tls_to_an_allowed_address_must_be_for_an_allowed_name(inside, site):

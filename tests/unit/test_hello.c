@@ -236,6 +236,75 @@ static void test_other_protocols_are_told_apart(void **state)
     }
 }
 
+/* Behind a ClientHello in its own record the server might find another. */
+static void test_nothing_may_stand_behind_a_client_hello_in_its_record(void **state)
+{
+    struct made message = {.length = 0};
+    struct made records = {.length = 0};
+    struct hello hello;
+    (void)state;
+
+    put_message(&message, SLICE(NAME));
+    put_records(&records, text_of(&message), 4000);
+    size_t alone = records.length;
+    assert_int_equal(hello_examine(text_of(&records), &hello), HELLO_TLS);
+    assert_int_equal(hello.length, alone);
+    put(&records, SLICE("\x14\3\3\0\1\1"));
+    assert_int_equal(hello_examine(text_of(&records), &hello), HELLO_TLS);
+    assert_int_equal(hello.length, alone);
+    put_message(&message, SLICE(NAME));
+    records.length = 0;
+    put_records(&records, text_of(&message), 4000);
+    assert_int_equal(hello_examine(text_of(&records), &hello), HELLO_BAD);
+}
+
+#define RETRY                                                                                                  \
+    "\xcf\x21\xad\x74\xe5\x9a\x61\x11\xbe\x1d\x8c\x02\x1e\x65\xb8\x91\xc2\xa2\x11\x16\x7a\xbb\x8c\x5e\x07\x9e" \
+    "\x09\xe2\xc8\xa8\x33\x9c"
+
+static void test_a_server_that_wants_a_second_client_hello_is_noticed(void **state)
+{
+    struct slice retry = SLICE("\2\0\0\x54\3\3" RETRY);
+    struct slice other = SLICE("\2\0\0\x54\3\3" RETRY);
+    char changed[64];
+    (void)state;
+
+    for (size_t size = 1; size <= retry.len; size++) {
+        struct made made = {.length = 0};
+
+        put_records(&made, retry, size);
+        for (size_t length = 0; length < made.length; length++)
+            assert_int_equal(hello_examine_reply((struct slice){made.bytes, length}), HELLO_REPLY_MORE);
+        assert_int_equal(hello_examine_reply(text_of(&made)), HELLO_REPLY_RETRY);
+    }
+    memcpy(changed, other.ptr, other.len);
+    changed[other.len - 1] ^= 1;
+    struct made made = {.length = 0};
+    put_records(&made, (struct slice){changed, other.len}, 4000);
+    assert_int_equal(hello_examine_reply(text_of(&made)), HELLO_REPLY_OTHER);
+    assert_int_equal(hello_examine_reply(SLICE("\x15\3\3\0\2\2\x28")), HELLO_REPLY_OTHER);
+    assert_int_equal(hello_examine_reply(SLICE("HTTP/1.1 400")), HELLO_REPLY_OTHER);
+    assert_int_equal(hello_examine_reply(SLICE("\x16\3\3\0\4\0\0\0\0")), HELLO_REPLY_OTHER);
+}
+
+static void test_the_second_client_hello_is_found_behind_other_records(void **state)
+{
+    struct made hello_made = hello_of(SLICE(NAME VERSIONS), 30);
+    struct made made = {.length = 0};
+    struct hello hello;
+    (void)state;
+
+    put(&made, SLICE("\x17\3\3\0\5early\x14\3\3\0\1\1\x15\3\3\0\2\1\x5a"));
+    put(&made, text_of(&hello_made));
+    for (size_t length = 0; length < made.length; length++)
+        assert_int_equal(hello_examine_second((struct slice){made.bytes, length}, &hello), HELLO_MORE);
+    assert_int_equal(hello_examine_second(text_of(&made), &hello), HELLO_TLS);
+    assert_string_equal(hello.name.name, "example.com");
+    assert_int_equal(hello_examine_second(SLICE("\x18\3\3\0\1x"), &hello), HELLO_BAD);
+    assert_int_equal(hello_examine_second(SLICE("\x17\3\3\xff\0x"), &hello), HELLO_BAD);
+    assert_int_equal(hello_examine_second(SLICE("\x16\3\3\0\4\x10\0\0\0"), &hello), HELLO_BAD);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +316,9 @@ int main(void)
         cmocka_unit_test(test_records_that_break_their_rules_are_bad),
         cmocka_unit_test(test_an_endless_client_hello_is_not_waited_for),
         cmocka_unit_test(test_other_protocols_are_told_apart),
+        cmocka_unit_test(test_nothing_may_stand_behind_a_client_hello_in_its_record),
+        cmocka_unit_test(test_a_server_that_wants_a_second_client_hello_is_noticed),
+        cmocka_unit_test(test_the_second_client_hello_is_found_behind_other_records),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
