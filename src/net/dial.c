@@ -174,28 +174,26 @@ static void hear_parent(struct tunnel *tunnel)
         tunnel_refuse(tunnel, NET_UNREACHABLE, 0, SLICE("the proxy above refuses"));
         return;
     }
+    tunnel->server.readable = true; /* more may have come with it */
     open_tunnel(tunnel);
 }
 
 void dial_ready(struct tunnel *tunnel, uint32_t events)
 {
-    int error = 0;
-    socklen_t length = sizeof error;
-
     if (tunnel->stage == STAGE_PARENT) {
         hear_parent(tunnel);
         return;
     }
     if (tunnel->stage != STAGE_DIAL)
         return;
-    if (events && getsockopt(tunnel->server.watch.fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error == 0 &&
-        (events & EPOLLOUT)) {
-        connected(tunnel);
+    if (events && !(events & (EPOLLERR | EPOLLHUP))) {
+        tunnel->server.readable = (events & (EPOLLIN | EPOLLRDHUP)) != 0;
+        tunnel->server.ending = (events & EPOLLRDHUP) != 0;
+        if (events & EPOLLOUT)
+            connected(tunnel);
         return;
     }
-    if (events && error == 0 && !(events & (EPOLLERR | EPOLLHUP)))
-        return;
     loop_close(&tunnel->server.watch);
-    tunnel->server.readable = false;
+    tunnel->server.readable = tunnel->server.ending = false;
     dial_next(tunnel);
 }

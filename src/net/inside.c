@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -95,6 +96,16 @@ static bool bind_to(int fd, const struct net_socket *socket)
            bind(fd, (struct sockaddr *)&address, sizeof address) == 0;
 }
 
+/* Inherited by the connections that are accepted. Nothing gets lost or crowded between here and N, so no
+ * algorithm has to find out what the wire takes, and none has to pace (as BBR would). */
+static void suit_loopback(int fd)
+{
+    static const char simplest[] = "reno";
+
+    (void)turn_on(fd, IPPROTO_TCP, TCP_NODELAY);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, simplest, sizeof simplest - 1);
+}
+
 static bool set_up(int fd, const struct net_socket *socket)
 {
     enum { BACKLOG = 4096 };
@@ -103,6 +114,7 @@ static bool set_up(int fd, const struct net_socket *socket)
         return true;
     if (socket->role == NET_ROLE_DNS_UDP)
         return tell_destinations(fd, socket->v6) && bind_to(fd, socket);
+    suit_loopback(fd);
     return bind_to(fd, socket) && listen(fd, BACKLOG) == 0;
 }
 

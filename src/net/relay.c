@@ -243,8 +243,6 @@ void relay_continue(struct tunnel *tunnel)
 
 void relay_begin(struct tunnel *tunnel)
 {
-    tunnel->client.readable = true;
     tunnel->client.writable = true;
-    tunnel->server.readable = true;
     relay_continue(tunnel);
 }

@@ -79,8 +79,11 @@ static void take_http(struct tunnel *tunnel, const struct http_request *request,
         refuse_request(tunnel, NET_BUSY, 0, "the request does not fit");
     else if (!take(tunnel, request->head_length))
         tunnel_reset(tunnel);
-    else
+    else {
+        /* What comes after this look at it is announced anew. */
+        tunnel->client.readable = bytes.len > request->head_length || tunnel->client.ending;
         tunnel_ask(tunnel);
+    }
 }
 
 static void read_http(struct tunnel *tunnel)

@@ -6,8 +6,6 @@
 #include "net/ssh.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -36,7 +34,6 @@ static void init_side(struct side *side, struct tunnel *tunnel, bool is_client)
 
 struct tunnel *tunnel_new(struct network *network, int client, enum net_protocol protocol)
 {
-    const int on = 1;
     struct tunnel *tunnel = calloc(1, sizeof *tunnel);
 
     if (!tunnel) {
@@ -54,7 +51,6 @@ struct tunnel *tunnel_new(struct network *network, int client, enum net_protocol
     tunnel->client.watch.fd = client;
     network->tunnel_count++;
     link_append(&network->tunnels, &tunnel->link);
-    setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     loop_timer_start(&network->loop, &tunnel->timer, LOOP_HANDSHAKE);
     if (!loop_watch(&network->loop, &tunnel->client.watch, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET)) {
         tunnel_reset(tunnel);
@@ -157,14 +153,19 @@ void tunnels_bury(struct network *network)
         free(first); /* the link is the first thing in a tunnel */
 }
 
-void tunnel_reset(struct tunnel *tunnel)
+/* Closing it will be a reset; one that was reset by the other end needs no more. */
+static void harden(const struct side *side)
 {
     const struct linger hard = {.l_onoff = 1};
 
-    if (tunnel->client.watch.fd >= 0)
-        setsockopt(tunnel->client.watch.fd, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
-    if (tunnel->server.watch.fd >= 0)
-        setsockopt(tunnel->server.watch.fd, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
+    if (side->watch.fd >= 0 && !side->hung_up)
+        setsockopt(side->watch.fd, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
+}
+
+void tunnel_reset(struct tunnel *tunnel)
+{
+    harden(&tunnel->client);
+    harden(&tunnel->server);
     tunnel_close(tunnel);
 }
 

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -59,6 +60,7 @@ static int listen_on_loopback(uint16_t port, bool v6)
     FD_CLEANUP int fd = socket(v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) < 0 || /* inherited by the connections */
         bind(fd, address, v6 ? sizeof v6_address : sizeof v4_address) < 0 || listen(fd, BACKLOG) < 0)
         return -1;
     return fd_take(&fd);
