@@ -14,7 +14,7 @@ import tempfile
 import pytest
 
 from judging import as_person
-from remote_world import ORDINARY_UID, new_world
+from remote_world import ORDINARY_UID, SERVER_V4, SERVER_V6, new_world
 
 TOP = pathlib.Path(__file__).resolve().parents[1]
 
@@ -131,3 +131,25 @@ def world():
         pytest.skip("only root can make the network namespaces of this test")
     with new_world() as made:
         yield made
+
+
+@pytest.fixture(scope="module")
+def site(world):
+    """A web server by several names: site.test is allowed by most tests, the others are not."""
+    for name in ("site.test", "sub.site.test", "evilsite.test", "other.test", "packages.test", "direct.test"):
+        world.names.add(name, SERVER_V4)
+    world.names.add("six.test", SERVER_V6)
+    world.names.add("both.test", SERVER_V4, SERVER_V6)
+    server = world.web((SERVER_V4, 80))
+    server.six = world.web((SERVER_V6, 80))
+    server.tls = world.web((SERVER_V4, 443), tls=["site.test", "sub.site.test", "packages.test"])
+    return server
+
+
+@pytest.fixture
+def go(world, person, site):
+    """Runs something inside with site.test allowed, or with what `allow` names."""
+    def run(*command, allow=("site.test",), options=(), **keywords):
+        allowed = [word for name in allow for word in ("--allow-domain", name)]
+        return world.cloche(person, "run", *allowed, *options, "--", *command, **keywords)
+    return run

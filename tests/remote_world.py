@@ -19,6 +19,7 @@ import ssl
 import struct
 import subprocess
 import tempfile
+import textwrap
 import threading
 import time
 
@@ -32,6 +33,11 @@ OTHER_V4 = "203.0.113.11"
 METADATA = "169.254.169.254"
 PATIENCE = 30
 ORDINARY_UID = 60321
+
+def python(text):
+    """The words of a command that is a script of the test's."""
+    return ["/usr/bin/python3", "-c", textwrap.dedent(text)]
+
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -202,7 +208,7 @@ class World:
     def _tell_names(self):
         """A machine's files: its resolver, its hosts and its people (ssh wants to know who calls), seen by nobody else."""
         people = pathlib.Path("/etc/passwd").read_text() + f"somebody:x:{ORDINARY_UID}:{ORDINARY_UID}::/nonexistent:/bin/sh\n"
-        for name, content in (("resolv.conf", f"nameserver {NAMES_V4}\noptions timeout:2 attempts:2\n"),
+        for name, content in (("resolv.conf", f"nameserver {NAMES_V4}\noptions timeout:1 attempts:2\n"),
                               ("hosts", "127.0.0.1 localhost\n::1 localhost\n"), ("passwd", people)):
             file = self.directory / name
             file.write_text(content)

@@ -100,6 +100,36 @@ static void add_hidden(struct policy *policy, size_t written, const char *path)
         add(policy, "filesystem.tmp", path, ACCESS_NONE, BACKING_HOST);
 }
 
+/* Is what stands in the user's home a directory of the run's own, in which something can be made? */
+static bool home_is_hidden(const struct policy *policy, size_t written, struct slice home)
+{
+    bool hidden = false;
+
+    for (size_t i = 0; i < written; i++) {
+        const struct path_rule *rule = &policy->paths.items[i];
+        if (rule->dropped || !rule->pattern.literal || !slice_equal(rule->real, home))
+            continue;
+        if (rule->list != LIST_DENY_READ)
+            return false;
+        hidden = true;
+    }
+    return hidden;
+}
+
+/* Programs that want a cache, and make it where there is none, do not work if they cannot. */
+static bool is_wanted_by_many(const char *cache)
+{
+    return strcmp(cache, ".cache") == 0 || strcmp(cache, ".npm") == 0;
+}
+
+static void add_new_cache(struct policy *policy, struct slice path)
+{
+    struct path_rule rule = built_in("filesystem.caches", path, ACCESS_WRITE, BACKING_PRIVATE);
+
+    rule.made_anew = true;
+    policy_add_path(policy, rule);
+}
+
 static void add_caches(struct policy *policy, const struct tree *tree, size_t written)
 {
     bool shared = policy->filesystem.caches == CACHES_HOST;
@@ -113,7 +143,12 @@ static void add_caches(struct policy *policy, const struct tree *tree, size_t wr
         struct slice path = path_normal(policy->arena, policy->around.home, slice_of(cache_paths[i]));
         struct tree_place place;
 
-        if (!tree_follow(tree, policy->arena, path, &place, NULL) || place.node != NODE_DIRECTORY)
+        if (!tree_follow(tree, policy->arena, path, &place, NULL))
+            continue;
+        if (place.node == NODE_ABSENT && backing == BACKING_OVERLAY && is_wanted_by_many(cache_paths[i]) &&
+            !is_spoken_for(policy, written, path) && home_is_hidden(policy, written, path_parent(path)))
+            add_new_cache(policy, path);
+        if (place.node != NODE_DIRECTORY)
             continue;
         /* A cache that is a link leads somewhere the user did not name here. */
         if (place.link_count || is_spoken_for(policy, written, place.path))

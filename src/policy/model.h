@@ -53,6 +53,7 @@ struct path_rule {
     bool required;       /* absent: refuse to start */
     bool at_start;       /* pattern over one directory's entries as they are at start */
     bool derived;        /* from $PATH or a default: dropped, not refused, where it cannot be honoured */
+    bool made_anew;      /* a directory that is made for the run, in one of its own: it need not be there */
     bool vital;          /* cloche's own policy and state: a run that could make it is not let through in silence */
     bool protects;       /* a protected name that exists, or what git finds through one */
     bool socket;         /* shown because network.allowUnixSockets names it */

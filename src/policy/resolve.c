@@ -85,6 +85,10 @@ static void follow(struct policy *policy, const struct tree *tree, struct path_r
         rule->node = rule->access == ACCESS_NONE ? NODE_FILE : NODE_DIRECTORY;
         return;
     }
+    if (rule->made_anew) {
+        rule->node = NODE_DIRECTORY;
+        return;
+    }
     if (!tree_follow(tree, policy->arena, start, &place, err)) {
         if (rule_is_grant(rule) && rule->derived)
             drop(rule, "its links run in a circle");

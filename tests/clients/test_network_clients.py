@@ -16,23 +16,6 @@ from remote_world import OTHER_V4, SERVER_V4
 POSTGRES = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"))[-1:]
 
 
-@pytest.fixture(scope="module")
-def site(world):
-    for name in ("site.test", "other.test"):
-        world.names.add(name, SERVER_V4)
-    server = world.web((SERVER_V4, 80))
-    server.tls = world.web((SERVER_V4, 443), tls=["site.test"])
-    return server
-
-
-@pytest.fixture
-def go(world, person, site):
-    def run(*command, allow=("site.test",), options=(), **keywords):
-        allowed = [word for name in allow for word in ("--allow-domain", name)]
-        return world.cloche(person, "run", *allowed, *options, "--", *command, **keywords)
-    return run
-
-
 @pytest.fixture
 def refused(go):
     """The same without the host being allowed: it fails, and at once."""

@@ -143,6 +143,16 @@ print(json.dumps([read, changed, os.listdir("package"), attempt(open, "new", "w"
     assert os.listdir(cache) == ["package"]
 
 
+def test_caches_that_are_not_there_can_be_made_and_are_gone_afterwards(person):
+    """npm and others want one, and do not work where they cannot make it."""
+    homes = [str(person.home / name) for name in (".npm", ".cache", ".other")]
+    assert probe(person, f"print(json.dumps([attempt(os.mkdir, name + '/made') for name in {homes}]))") == [0, 0, errno.ENOENT]
+    assert os.listdir(person.home) == ["project"]
+    results = probe(person, f"print(json.dumps([attempt(os.mkdir, name + '/made') for name in {homes}]))",
+                    policy={"extends": ["preset:dev"], "filesystem": {"caches": "none"}})
+    assert results == [errno.ENOENT] * 3
+
+
 def test_listed_reads_show_nothing_else(person):
     person.file("seen")
     policy = {"extends": [], "filesystem": {"readMode": "listed", "platformDefaults": True,

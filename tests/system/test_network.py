@@ -1,50 +1,17 @@
 """A filtered network, seen from outside: hosts that the policy names are reached by every
 kind of client, others by none, and about those nothing leaves the machine."""
 
-import hashlib
-import json
 import os
 import re
-import shutil
-import signal
-import socket
 import subprocess
-import textwrap
-import threading
 import time
 
 import pytest
 
 from judging import processes, wait_until
-from remote_world import AAAA, MACHINE_V4, METADATA, OTHER_V4, SERVER_V4, SERVER_V6
+from remote_world import MACHINE_V4, OTHER_V4, SERVER_V4, SERVER_V6, python
 
 NO_PROXY_VARIABLES = "unset HTTP_PROXY HTTPS_PROXY http_proxy https_proxy ALL_PROXY all_proxy; "
-
-
-def python(text):
-    return ["/usr/bin/python3", "-c", textwrap.dedent(text)]
-
-
-@pytest.fixture(scope="module")
-def site(world):
-    """A web server by several names: one allowed by most tests, the others not."""
-    for name in ("site.test", "other.test", "sub.site.test", "evilsite.test"):
-        world.names.add(name, SERVER_V4)
-    world.names.add("six.test", SERVER_V6)
-    world.names.add("both.test", SERVER_V4, SERVER_V6)
-    server = world.web((SERVER_V4, 80))
-    server.six = world.web((SERVER_V6, 80))
-    server.tls = world.web((SERVER_V4, 443), tls=["site.test", "sub.site.test"])
-    return server
-
-
-@pytest.fixture
-def go(world, person, site):
-    """Runs something inside with `site.test` allowed."""
-    def run(*command, allow=("site.test",), options=(), **keywords):
-        allowed = [word for name in allow for word in ("--allow-domain", name)]
-        return world.cloche(person, "run", *allowed, *options, "--", *command, **keywords)
-    return run
 
 
 # -- reaching what is allowed

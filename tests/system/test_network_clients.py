@@ -8,35 +8,13 @@ import json
 import os
 import subprocess
 import tarfile
-import textwrap
 import time
 import urllib.parse
 import zipfile
 
 import pytest
 
-from remote_world import SERVER_V4, Pages
-
-
-@pytest.fixture(scope="module")
-def site(world):
-    for name in ("site.test", "other.test", "packages.test"):
-        world.names.add(name, SERVER_V4)
-    server = world.web((SERVER_V4, 80))
-    server.tls = world.web((SERVER_V4, 443), tls=["site.test", "packages.test"])
-    return server
-
-
-@pytest.fixture
-def go(world, person, site):
-    def run(*command, allow=("site.test",), options=(), **keywords):
-        allowed = [word for name in allow for word in ("--allow-domain", name)]
-        return world.cloche(person, "run", *allowed, *options, "--", *command, **keywords)
-    return run
-
-
-def python(text):
-    return ["/usr/bin/python3", "-c", textwrap.dedent(text)]
+from remote_world import SERVER_V4, Pages, python
 
 
 class Git(Pages):
@@ -117,7 +95,6 @@ def test_npm_installs_from_a_registry(go, world, person, site):
             "tarball": "http://packages.test/thing/-/thing-1.0.0.tgz",
             "integrity": "sha512-" + base64.b64encode(hashlib.sha512(content).digest()).decode()}}}}).encode()
     person.file("package.json", {"name": "user", "version": "1.0.0"})
-    person.directory(".npm")
     install = ["npm", "install", "--no-audit", "--no-fund", "--registry", "http://packages.test/", "--fetch-retries=0", "thing"]
     answer = go(*install, allow=["packages.test"], seconds=120)
     assert answer.returncode == 0, answer

@@ -9,13 +9,6 @@ import subprocess
 import pytest
 
 from judging import wait_until
-from remote_world import SERVER_V4
-
-
-@pytest.fixture(scope="module")
-def site(world):
-    world.names.add("site.test", SERVER_V4)
-    return world.web((SERVER_V4, 80))
 
 
 def in_the_network_of(pid):

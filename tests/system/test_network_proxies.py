@@ -3,30 +3,10 @@
 import re
 import socket
 import struct
-import textwrap
 
 import pytest
 
-from remote_world import SERVER_V4
-
-
-def python(text):
-    return ["/usr/bin/python3", "-c", textwrap.dedent(text)]
-
-
-@pytest.fixture(scope="module")
-def site(world):
-    world.names.add("site.test", SERVER_V4)
-    world.names.add("other.test", SERVER_V4)
-    return world.web((SERVER_V4, 80))
-
-
-@pytest.fixture
-def go(world, person, site):
-    def run(*command, allow=("site.test",), options=(), **keywords):
-        allowed = [word for name in allow for word in ("--allow-domain", name)]
-        return world.cloche(person, "run", *allowed, *options, "--", *command, **keywords)
-    return run
+from remote_world import SERVER_V4, python
 
 
 def test_a_client_that_resolves_names_itself_means_the_name(go, world):

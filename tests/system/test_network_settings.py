@@ -9,20 +9,13 @@ import threading
 
 import pytest
 
-from remote_world import OTHER_V4, SERVER_V4
+from remote_world import OTHER_V4
 
 CHANGED_HOST = pathlib.Path(__file__).with_name("changed_host.py")
 
 
-@pytest.fixture(scope="module")
-def site(world):
-    for name in ("site.test", "other.test", "direct.test"):
-        world.names.add(name, SERVER_V4)
-    return world.web((SERVER_V4, 80))
-
-
 @pytest.fixture
-def go(world, person, site):
+def under(world, person, site):
     """Runs something under a policy that adds these network settings to site.test and direct.test."""
     def run(network, *command, options=(), **keywords):
         policy = person.file("policy.json", {"extends": ["preset:dev"],
@@ -67,36 +60,36 @@ def parent(world):
     return proxy
 
 
-def test_a_parent_proxy_carries_what_leaves(go, world, parent, site):
+def test_a_parent_proxy_carries_what_leaves(under, world, parent, site):
     before, asked = len(site.requests), len(world.names.asked)
     network = {"parentProxy": {"http": parent.url, "https": parent.url.replace("//", "//user:pass@"), "noProxy": "direct.test"}}
-    assert go(network, "curl", "-sS", "http://site.test/x").stdout == "parent\n"
-    assert go(network, "curl", "-sS", "--noproxy", "*", "http://site.test:81/y").stdout == "parent\n"
+    assert under(network, "curl", "-sS", "http://site.test/x").stdout == "parent\n"
+    assert under(network, "curl", "-sS", "--noproxy", "*", "http://site.test:81/y").stdout == "parent\n"
     assert parent.first_lines() == ["GET http://site.test/x HTTP/1.1", "CONNECT site.test:81 HTTP/1.1"]
     assert "Authorization" not in parent.heads[0]
     assert "Proxy-Authorization: Basic " + base64.b64encode(b"user:pass").decode() in parent.heads[1]
     assert len(site.requests) == before and world.names.asked[asked:] == []
-    assert go(network, "curl", "-sS", "http://direct.test/z").stdout == "page /z of direct.test\n"
-    assert "403" in go(network, "curl", "-sSi", "http://other.test/").stdout
+    assert under(network, "curl", "-sS", "http://direct.test/z").stdout == "page /z of direct.test\n"
+    assert "403" in under(network, "curl", "-sSi", "http://other.test/").stdout
     assert len(parent.heads) == 2
 
 
-def test_the_users_own_proxy_is_the_parent(go, parent):
+def test_the_users_own_proxy_is_the_parent(under, parent):
     for name in ("HTTP_PROXY", "http_proxy"):
-        assert go({}, "curl", "-sS", "http://site.test/x", environment={name: parent.url}).stdout == "parent\n"
-    assert go({}, "curl", "-sS", "http://site.test/x",
+        assert under({}, "curl", "-sS", "http://site.test/x", environment={name: parent.url}).stdout == "parent\n"
+    assert under({}, "curl", "-sS", "http://site.test/x",
               environment={"HTTP_PROXY": parent.url, "NO_PROXY": "site.test"}).stdout == "page /x of site.test\n"
     assert len(parent.heads) == 2
 
 
-def test_a_parent_proxy_that_cannot_be_one_is_refused_by_name(go):
+def test_a_parent_proxy_that_cannot_be_one_is_refused_by_name(under):
     for url, words in (("https://proxy.test:3128", "TLS"), ("socks5://proxy.test:1080", "SOCKS"), ("http://a b", "URL")):
-        answer = go({"parentProxy": {"http": url}}, "true")
+        answer = under({"parentProxy": {"http": url}}, "true")
         assert answer.returncode == 125 and "parent proxy" in answer.stderr and words in answer.stderr, answer
 
 
-def test_a_dead_parent_proxy_is_an_error_at_once(go, world):
-    answer = go({"parentProxy": {"http": f"http://{OTHER_V4}:{world.port()}"}}, "curl", "-s", "-o", "/dev/null", "-w",
+def test_a_dead_parent_proxy_is_an_error_at_once(under, world):
+    answer = under({"parentProxy": {"http": f"http://{OTHER_V4}:{world.port()}"}}, "curl", "-s", "-o", "/dev/null", "-w",
                 "%{http_code}", "http://site.test/")
     assert answer.stdout == "502", answer
 
@@ -127,35 +120,35 @@ def own_proxy(person):
     listener.close()
 
 
-def test_some_hosts_go_through_a_proxy_behind_a_socket(go, own_proxy, site):
+def test_some_hosts_go_through_a_proxy_behind_a_socket(under, own_proxy, site):
     before = len(site.requests)
     network = {"mitmProxy": {"socketPath": str(own_proxy.path), "domains": ["site.test"]}}
-    assert go(network, "curl", "-sS", "http://site.test/x").stdout == "own\n"
-    assert go(network, "curl", "-sS", "--noproxy", "*", "http://site.test:81/x").stdout == "own\n"
+    assert under(network, "curl", "-sS", "http://site.test/x").stdout == "own\n"
+    assert under(network, "curl", "-sS", "--noproxy", "*", "http://site.test:81/x").stdout == "own\n"
     assert own_proxy.first_lines() == ["GET http://site.test/x HTTP/1.1", "CONNECT site.test:81 HTTP/1.1"]
     assert len(site.requests) == before
-    assert go(network, "curl", "-sS", "http://direct.test/x").stdout == "page /x of direct.test\n"
-    assert "403" in go(network, "curl", "-sSi", "http://other.test/").stdout
+    assert under(network, "curl", "-sS", "http://direct.test/x").stdout == "page /x of direct.test\n"
+    assert "403" in under(network, "curl", "-sSi", "http://other.test/").stdout
 
 
-def test_an_external_proxy_takes_the_place_of_ours(go, world, person):
+def test_an_external_proxy_takes_the_place_of_ours(under, world, person):
     proxy = Proxy("external")
     port = world.port()
     world.serve(("127.0.0.1", port), proxy, on_machine=True)
-    answer = go({"httpProxyPort": port}, "sh", "-c", "curl -sS http://anything.test/x; env")
+    answer = under({"httpProxyPort": port}, "sh", "-c", "curl -sS http://anything.test/x; env")
     assert answer.stdout.startswith("external\n"), answer
     assert "HTTP_PROXY=http://localhost:3128\n" in answer.stdout
     assert proxy.first_lines() == ["GET http://anything.test/x HTTP/1.1"]
 
 
-def test_hosts_must_match_where_the_policy_says_so(go):
+def test_hosts_must_match_where_the_policy_says_so(under):
     words = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "-H", "Host: other.test", "http://site.test/"]
-    assert go({"requireHostMatch": True}, *words).stdout == "421"
-    assert go({"requireHostMatch": True}, *words[:6], "http://site.test/").stdout == "200"
+    assert under({"requireHostMatch": True}, *words).stdout == "421"
+    assert under({"requireHostMatch": True}, *words[:6], "http://site.test/").stdout == "200"
 
 
-def test_the_variables_are_srts(go):
-    answer = go({}, "env", environment={"HTTPS_PROXY": "", "GRPC_PROXY": "http://of.the.user"})
+def test_the_variables_are_srts(under):
+    answer = under({}, "env", environment={"HTTPS_PROXY": "", "GRPC_PROXY": "http://of.the.user"})
     found = dict(line.split("=", 1) for line in answer.stdout.splitlines() if "=" in line)
     url = re.fullmatch(r"http://(srt\.[A-Za-z0-9%]+):([0-9a-f]{32})@localhost:3128", found["HTTP_PROXY"])
     assert url and base64.b64decode(url.group(1)[4:].replace("%3D", "=") + "==").decode() == "env"
@@ -169,7 +162,7 @@ def test_the_variables_are_srts(go):
     assert found["GIT_CONFIG_PARAMETERS"] == "'http.proxyAuthMethod=basic'"
     assert (found["CLOUDSDK_PROXY_TYPE"], found["CLOUDSDK_PROXY_ADDRESS"], found["CLOUDSDK_PROXY_PORT"]) == ("http", "localhost", "3128")
     assert found["CLOUDSDK_PROXY_PASSWORD"] == url.group(2)
-    again = dict(line.split("=", 1) for line in go({}, "env").stdout.splitlines() if "=" in line)
+    again = dict(line.split("=", 1) for line in under({}, "env").stdout.splitlines() if "=" in line)
     assert again["HTTP_PROXY"] != found["HTTP_PROXY"], "each run has a token of its own"
 
 
@@ -178,16 +171,16 @@ def test_without_a_filter_proxy_variables_are_the_users(world, person, site):
     assert "HTTP_PROXY=http://mine:1\n" in answer.stdout and "FTP_PROXY" not in answer.stdout
 
 
-def test_a_variable_that_the_policy_sets_is_the_policys(go):
-    answer = go({}, "sh", "-c", "echo $HTTP_PROXY $http_proxy", options=["--env", "HTTP_PROXY=mine"])
+def test_a_variable_that_the_policy_sets_is_the_policys(under):
+    answer = under({}, "sh", "-c", "echo $HTTP_PROXY $http_proxy", options=["--env", "HTTP_PROXY=mine"])
     assert answer.stdout.startswith("mine http://srt."), answer
 
 
-def test_a_filtered_run_inside_a_run_is_refused_by_name(go, person):
+def test_a_filtered_run_inside_a_run_is_refused_by_name(under, person):
     """The outer run's filter lets nobody inside touch nf_tables."""
     nested = person.file("nested.json", {"extends": [], "allowNestedUserNamespaces": True})
     weaker = ["--allow-degraded", "late-names", "--allow-degraded", "protected-names"]  # there is no doorman in either
-    answer = go({}, person.binaries / "cloche", "run", *weaker, "--allow-domain", "site.test", "--", "echo", "ran",
+    answer = under({}, person.binaries / "cloche", "run", *weaker, "--allow-domain", "site.test", "--", "echo", "ran",
                 options=["-s", nested, *weaker, "--allow-read", person.binaries])
     assert answer.returncode == 125 and "ran" not in answer.stdout, answer
     assert "network" in answer.stderr and "cloche doctor" in answer.stderr, answer
