@@ -41,7 +41,9 @@ enum {
     VARIANT_ROOT = 8,
     VARIANT_FILES_ASKED = 16,
     VARIANT_SOCKETS_ASKED = 32,
-    VARIANTS = 64
+    VARIANT_WATCHED = 64,
+    VARIANT_READS_WATCHED = 128,
+    VARIANTS = 256
 };
 
 /* The newest call that was judged, of Linux 6.18 (file_setattr). From 424 on,
@@ -190,6 +192,12 @@ static uint32_t error(int errnum)
     return SECCOMP_RET_ERRNO | ((uint32_t)errnum & SECCOMP_RET_DATA);
 }
 
+/* What is refused in any case: by the doorman, if somebody is to be told. */
+static uint32_t refusal(unsigned variant, int errnum)
+{
+    return variant & VARIANT_WATCHED ? SECCOMP_RET_USER_NOTIF : error(errnum);
+}
+
 static void add_case(struct program *program, struct call_case added)
 {
     if (program->case_count == CASES_MAX)
@@ -221,14 +229,14 @@ static void judge_unix_type(struct program *program, unsigned variant)
     emit(program, BPF_ALU | BPF_AND | BPF_K, type_bits, 0, 0);
     answer_if_equal(program, SOCK_STREAM, SECCOMP_RET_ALLOW);
     answer_if_equal(program, SOCK_SEQPACKET, SECCOMP_RET_ALLOW);
-    answer(program, error(EACCES));
+    answer(program, refusal(variant, EACCES));
 }
 
 static void judge_socketpair(struct program *program, unsigned variant)
 {
     load(program, ARGUMENT(0));
     emit(program, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0);
-    answer(program, error(EAFNOSUPPORT));
+    answer(program, refusal(variant, EAFNOSUPPORT));
     judge_unix_type(program, variant);
 }
 
@@ -242,18 +250,18 @@ static void judge_socket(struct program *program, unsigned variant)
     emit(program, BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 0, 4);
     load(program, ARGUMENT(2));
     answer_if_equal(program, netlink_route, SECCOMP_RET_ALLOW);
-    answer(program, error(EPROTONOSUPPORT));
+    answer(program, refusal(variant, EPROTONOSUPPORT));
     emit(program, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0);
-    answer(program, error(EAFNOSUPPORT));
+    answer(program, refusal(variant, EAFNOSUPPORT));
     if (variant & VARIANT_NO_UNIX)
-        answer(program, error(EPERM));
+        answer(program, refusal(variant, EPERM));
     else
         judge_unix_type(program, variant);
 }
 
 /* btrfs makes and removes names by ioctl(2) on a directory. Of its calls, those that
  * other file systems have too share content between files. */
-static void judge_subvolumes(struct program *program)
+static void judge_subvolumes(struct program *program, unsigned variant)
 {
     const uint32_t type_bits = 0xff00;
     const uint32_t btrfs = 0x9400;
@@ -264,7 +272,7 @@ static void judge_subvolumes(struct program *program)
     load(program, ARGUMENT(1));
     for (size_t i = 0; i < COUNT(of_all); i++)
         answer_if_equal(program, of_all[i], SECCOMP_RET_ALLOW);
-    answer(program, error(EPERM));
+    answer(program, refusal(variant, EPERM));
 }
 
 /* Typing into the terminal cloche was started from (56, 57); line disciplines,
@@ -281,13 +289,13 @@ static void judge_ioctl(struct program *program, unsigned variant)
                                    FS_IOC_SETVERSION, set_encryption_policy, enable_verity};
 
     load(program, ARGUMENT(1));
-    answer_if_equal(program, tiocsti, error(EPERM));
-    answer_if_equal(program, tioclinux, error(EPERM));
-    answer_if_equal(program, tiocsetd, error(EPERM));
+    answer_if_equal(program, tiocsti, refusal(variant, EPERM));
+    answer_if_equal(program, tioclinux, refusal(variant, EPERM));
+    answer_if_equal(program, tiocsetd, refusal(variant, EPERM));
     for (size_t i = 0; variant & VARIANT_FILES_ASKED && i < COUNT(attributes); i++)
-        answer_if_equal(program, attributes[i], error(EPERM));
+        answer_if_equal(program, attributes[i], refusal(variant, EPERM));
     if (variant & VARIANT_FILES_ASKED)
-        judge_subvolumes(program);
+        judge_subvolumes(program, variant);
     answer(program, SECCOMP_RET_ALLOW);
 }
 
@@ -307,7 +315,7 @@ static void judge_clone(struct program *program, unsigned variant)
 {
     load(program, ARGUMENT(0));
     if (!(variant & VARIANT_NESTED))
-        answer_if_any_bit(program, namespaces, error(EPERM));
+        answer_if_any_bit(program, namespaces, refusal(variant, EPERM));
     answer(program, SECCOMP_RET_ALLOW);
 }
 
@@ -317,7 +325,7 @@ static void judge_unshare(struct program *program, unsigned variant)
 
     load(program, ARGUMENT(0));
     if (!(variant & VARIANT_NESTED))
-        answer_if_any_bit(program, namespaces | clone_newtime, error(EPERM));
+        answer_if_any_bit(program, namespaces | clone_newtime, refusal(variant, EPERM));
     answer(program, SECCOMP_RET_ALLOW);
 }
 
@@ -334,11 +342,10 @@ static void judge_personality(struct program *program, unsigned variant)
 {
     static const uint32_t harmless[] = {0x0, 0x8, 0x20000, 0x20008, 0x40000, 0x40008, 0xffffffff};
 
-    (void)variant;
     load(program, ARGUMENT(0));
     for (size_t i = 0; i < COUNT(harmless); i++)
         answer_if_equal(program, harmless[i], SECCOMP_RET_ALLOW);
-    answer(program, error(EPERM));
+    answer(program, refusal(variant, EPERM));
 }
 
 /* What a run leaves behind must not lend its user's rights to others (root's
@@ -368,9 +375,9 @@ static void ask_about_open(struct program *program, unsigned variant, unsigned a
     const uint32_t tmpfile_bit = O_TMPFILE & ~O_DIRECTORY;
 
     load(program, ARGUMENT(argument));
-    emit(program, BPF_JMP | BPF_JSET | BPF_K, O_ACCMODE | O_CREAT | O_TRUNC | tmpfile_bit, 1, 0);
-    answer(program, SECCOMP_RET_ALLOW);
     answer_if_any_bit(program, O_PATH, SECCOMP_RET_ALLOW);
+    emit(program, BPF_JMP | BPF_JSET | BPF_K, O_ACCMODE | O_CREAT | O_TRUNC | tmpfile_bit, 1, 0);
+    answer(program, variant & VARIANT_READS_WATCHED ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW);
     emit(program, BPF_JMP | BPF_JSET | BPF_K, O_CREAT | tmpfile_bit, 1, 0);
     answer(program, SECCOMP_RET_USER_NOTIF);
     emit(program, BPF_JMP | BPF_JSET | BPF_K, tmpfile_bit, 4, 0);
@@ -413,20 +420,18 @@ static void judge_openat2(struct program *program, unsigned variant)
  * group. */
 static void judge_setpriority(struct program *program, unsigned variant)
 {
-    (void)variant;
     load(program, ARGUMENT(0));
     answer_if_equal(program, PRIO_PROCESS, SECCOMP_RET_ALLOW);
-    answer(program, error(EPERM));
+    answer(program, refusal(variant, EPERM));
 }
 
 static void judge_ioprio_set(struct program *program, unsigned variant)
 {
     const uint32_t ioprio_who_process = 1;
 
-    (void)variant;
     load(program, ARGUMENT(0));
     answer_if_equal(program, ioprio_who_process, SECCOMP_RET_ALLOW);
-    answer(program, error(EPERM));
+    answer(program, refusal(variant, EPERM));
 }
 
 /* An empty file is all that can be had with the bits this way: writing takes them
@@ -539,14 +544,14 @@ static void collect_cases(struct program *program, uint32_t architecture, unsign
 {
     program->case_count = 0;
     judge_arguments(program, architecture, variant);
-    answer_all(program, architecture, error(EPERM), refused, COUNT(refused));
-    answer_all(program, architecture, error(ENOSYS), absent, COUNT(absent));
-    add_case(program, (struct call_case){.number = CALL_LSM_SET_SELF_ATTR, .action = error(EPERM)});
+    answer_all(program, architecture, refusal(variant, EPERM), refused, COUNT(refused));
+    answer_all(program, architecture, refusal(variant, ENOSYS), absent, COUNT(absent));
+    add_case(program, (struct call_case){.number = CALL_LSM_SET_SELF_ATTR, .action = refusal(variant, EPERM)});
     ask_doorman(program, architecture, variant);
     if (variant & VARIANT_NESTED)
         return;
-    answer_all(program, architecture, error(EPERM), refused_unless_nested, COUNT(refused_unless_nested));
-    add_case(program, (struct call_case){.number = CALL_OPEN_TREE_ATTR, .action = error(EPERM)});
+    answer_all(program, architecture, refusal(variant, EPERM), refused_unless_nested, COUNT(refused_unless_nested));
+    add_case(program, (struct call_case){.number = CALL_OPEN_TREE_ATTR, .action = refusal(variant, EPERM)});
 }
 
 static int compare_cases(const void *a, const void *b)
@@ -652,6 +657,18 @@ static void print(const struct program *program, unsigned variant)
     printf("};\n");
 }
 
+/* The same filter is made once. Without a doorman there is nobody to tell. */
+static unsigned canonical(unsigned variant)
+{
+    bool asked = variant & (VARIANT_FILES_ASKED | VARIANT_SOCKETS_ASKED) && !(variant & VARIANT_NESTED);
+
+    if (!asked)
+        variant &= ~(unsigned)VARIANT_WATCHED;
+    if (!(variant & VARIANT_WATCHED) || !(variant & VARIANT_FILES_ASKED))
+        variant &= ~(unsigned)VARIANT_READS_WATCHED;
+    return variant;
+}
+
 int main(int argc, char **argv)
 {
     static struct program program;
@@ -664,6 +681,8 @@ int main(int argc, char **argv)
 
     printf("/* Made by tools/compile-filter.c. */\n#include \"jail/filters.h\"\n");
     for (unsigned variant = 0; variant < VARIANTS; variant++) {
+        if (canonical(variant) != variant)
+            continue;
         compile(&program, architecture, variant, &head_length);
         lengths[variant] = program.length;
         print(&program, variant);
@@ -671,7 +690,7 @@ int main(int argc, char **argv)
     printf("\nconst uint32_t compiled_architecture = 0x%08x;\n", architecture);
     printf("\nconst struct compiled_filter compiled_filters[%d] = {\n", VARIANTS);
     for (unsigned variant = 0; variant < VARIANTS; variant++)
-        printf("    {filter_%u, %zu, %zu},\n", variant, lengths[variant], head_length);
+        printf("    {filter_%u, %zu, %zu},\n", canonical(variant), lengths[canonical(variant)], head_length);
     printf("};\n");
     return 0;
 }

@@ -179,7 +179,11 @@ static void serve(struct house *house, const struct seccomp_notif *call)
         return;
     }
     request_clear(request);
-    if (valid)
+    /* The kernel finds the same fault, and it is its to tell. */
+    bool is_look = request->kind == REQUEST_LOOK;
+    if (valid && is_look)
+        go_on(house, id);
+    else if (valid)
         pool_answer(house, request, answer_error(error));
     pool_give_back(house, request);
 }

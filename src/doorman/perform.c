@@ -53,6 +53,8 @@ static struct answer perform_by_kind(struct worker *worker, struct request *requ
         return perform_connect(worker, request);
     case REQUEST_SEND:
         return perform_send(worker, request);
+    case REQUEST_LOOK:
+        return perform_look(worker, request);
     case REQUEST_REFUSED:
         tell_call(worker, request->refusal->reason, request->refusal->is_probe);
         return answer_error(request->refusal->error);

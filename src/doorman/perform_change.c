@@ -100,6 +100,8 @@ struct answer perform_change(struct worker *worker, struct request *request)
         if (own >= 0)
             answer = answer_of(change(request, own));
     }
+    if (!answer.error)
+        tell_written(worker, &entry.name);
     place_close(&place);
     return answer;
 }

@@ -68,7 +68,7 @@ static struct answer make_in(struct worker *worker, const struct request *reques
     if (result == 0 && request->kind == REQUEST_MKDIR)
         remember(house, directory, *place);
     if (result == 0)
-        tell_later(worker, &entry.name);
+        tell_made(worker, &entry.name);
     return answer_of(result);
 }
 
@@ -108,6 +108,8 @@ static struct answer unlink_in(struct worker *worker, const struct request *requ
     }
     if (known && result == 0)
         made_forget(&worker->house->made, &gone);
+    if (result == 0)
+        tell_written(worker, &entry.name);
     return answer_of(result);
 }
 
@@ -159,7 +161,7 @@ static struct answer link_to(struct worker *worker, const struct place *from, co
             result = linkat(AT_FDCWD, worker_number(own_source).text, own_target, to->last, AT_SYMLINK_FOLLOW);
     }
     if (result == 0)
-        tell_later(worker, &target.name);
+        tell_made(worker, &target.name);
     return answer_of(result);
 }
 

@@ -128,11 +128,15 @@ static struct answer open_existing(struct worker *worker, const struct place *pl
         return answer_error(error);
     }
     struct answer answer = open_again(worker, place->object, how);
-    if (answer.error != EROFS || entry.name.kind != NAME_KNOWN)
-        return answer;
     /* Writable by a pattern alone: not on its mount, but in the doorman's own view. */
-    FD_CLEANUP int own = own_view_object(worker->house, place->object, name_slice(&entry.name));
-    return own < 0 ? answer : open_again(worker, own, how);
+    if (answer.error == EROFS && entry.name.kind == NAME_KNOWN) {
+        FD_CLEANUP int own = own_view_object(worker->house, place->object, name_slice(&entry.name));
+        if (own >= 0)
+            answer = open_again(worker, own, how);
+    }
+    if (!answer.error)
+        tell_written(worker, &entry.name);
+    return answer;
 }
 
 /* `*again`: somebody else has made it in the meantime. */
@@ -161,7 +165,7 @@ static struct answer open_new(struct worker *worker, const struct place *place, 
     }
     if (fd >= 0) {
         judge_remember_file(worker->house, &entry.name, fd);
-        tell_later(worker, &entry.name);
+        tell_made(worker, &entry.name);
     }
     *again = fd < 0 && errno == EEXIST && !(how->flags & O_EXCL);
     return handed_over(fd, how->flags);
@@ -239,4 +243,16 @@ struct answer perform_open(struct worker *worker, struct request *request)
         answer = attempt(worker, request, &again);
     }
     return answer;
+}
+
+struct answer perform_look(struct worker *worker, struct request *request)
+{
+    enum resolve_for purpose = request->how.flags & O_NOFOLLOW ? RESOLVE_LINK : RESOLVE_OBJECT;
+    struct place place;
+
+    int error = resolve(worker->house, request, &request->operands[0], purpose, 0, &place);
+    tell_reading(worker, &request->operands[0], error ? -1 : place.object, error);
+    if (!error)
+        place_close(&place);
+    return (struct answer){.fd = -1, .goes_on = true};
 }

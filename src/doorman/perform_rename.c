@@ -95,7 +95,7 @@ static struct answer act(struct worker *worker, struct move *move, unsigned flag
     if (replaces && result == 0)
         made_forget(&worker->house->made, &gone);
     if (result == 0)
-        tell_later(worker, &move->target.name);
+        tell_made(worker, &move->target.name);
     return answer_of(result);
 }
 

@@ -96,6 +96,8 @@ void pool_answer(const struct house *house, const struct request *request, struc
         /* While it is open here for writing, the caller could not execute it. */
         close(answer.fd);
     }
+    if (answer.goes_on)
+        response = (struct seccomp_notif_resp){.id = request->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
     if (response.error)
         response.val = 0;
     /* The caller may have been killed: then nobody wants it. */

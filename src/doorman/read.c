@@ -81,8 +81,10 @@ static int read_open(const struct reader *reader, size_t flags_at)
 {
     struct request *request = reader->request;
 
-    request->kind = REQUEST_OPEN;
+    const uint64_t writing = O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
+
     request->how.flags = (unsigned)argument(reader, flags_at);
+    request->kind = request->how.flags & writing ? REQUEST_OPEN : REQUEST_LOOK;
     if (request->how.flags & O_CREAT)
         request->how.mode = argument(reader, flags_at + 1) & 07777;
     return 0;
@@ -243,7 +245,7 @@ static int read_legacy(const struct reader *reader)
     switch (reader->call->data.nr) {
 #ifdef SYS_open
     case SYS_open:
-        return first(read_path_here(reader, 0, 0), read_open(reader, 1));
+        return first(read_open(reader, 1), read_path_here(reader, 0, 0));
     case SYS_creat:
         request->kind = REQUEST_OPEN;
         request->how = (struct open_how){.flags = O_CREAT | O_WRONLY | O_TRUNC, .mode = argument(reader, 1) & 07777};
@@ -299,7 +301,7 @@ static int read_names(const struct reader *reader)
 
     switch (reader->call->data.nr) {
     case SYS_openat:
-        return first(read_path_at(reader, 0, 0), read_open(reader, 2));
+        return first(read_open(reader, 2), read_path_at(reader, 0, 0));
     case SYS_openat2:
         error = read_how(reader);
         return error ? error : read_path_at(reader, 0, 0);
@@ -399,7 +401,7 @@ int read_request(const struct house *house, const struct seccomp_notif *call, st
 
     request_begin(request, call->id, (pid_t)call->pid);
     request->call = call->data.nr;
-    request->refusal = refuse_find(&call->data);
+    request->refusal = refuse_find(&call->data, house->policy->seccomp.block_unix_sockets);
     if (request->refusal) {
         request->kind = REQUEST_REFUSED;
         return 0;

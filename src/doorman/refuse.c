@@ -24,8 +24,9 @@ static const struct refusal_of_call machine = {EPERM, false, "it would change th
 static const struct refusal_of_call mounts = {EPERM, false, "what is mounted is the sandbox itself"};
 static const struct refusal_of_call namespaces = {
     EPERM, false, "namespaces of its own are refused unless allowNestedUserNamespaces allows them"};
-static const struct refusal_of_call terminal = {EPERM, false,
-                                                "it could type into the terminal, or change what a file is"};
+static const struct refusal_of_call terminal = {EPERM, false, "it could type into the terminal, or drive it"};
+static const struct refusal_of_call attributes = {EPERM, false,
+                                                  "flags of files and subvolumes cannot be judged by name"};
 static const struct refusal_of_call priorities = {EPERM, false, "it would change processes outside"};
 static const struct refusal_of_call by_number = {EPERM, true, "files are reached by name, not by number"};
 static const struct refusal_of_call absent = {ENOSYS, true, "io_uring is not there: no filter sees what it does"};
@@ -35,16 +36,21 @@ static const struct refusal_of_call all_unix = {EPERM, false, "seccomp.blockUnix
 static const struct refusal_of_call datagrams = {
     EACCES, false, "unix datagram sockets are refused unless network.unixDatagram allows them"};
 
-static const struct refusal_of_call *find_socket(const struct seccomp_data *call)
+static const struct refusal_of_call *find_ioctl(const struct seccomp_data *call)
 {
-    const unsigned type_bits = 0xf;
-    unsigned type = (unsigned)call->args[1] & type_bits;
+    const unsigned type_bits = 0xff00;
+    const unsigned terminals = 0x5400;
 
+    return ((unsigned)call->args[1] & type_bits) == terminals ? &terminal : &attributes;
+}
+
+static const struct refusal_of_call *find_socket(const struct seccomp_data *call, bool blocks_unix)
+{
     switch ((int)call->args[0]) {
     case AF_NETLINK:
         return call->nr == SYS_socket ? &netlink : &family;
     case AF_UNIX:
-        return call->nr == SYS_socket && (type == SOCK_STREAM || type == SOCK_SEQPACKET) ? &all_unix : &datagrams;
+        return call->nr == SYS_socket && blocks_unix ? &all_unix : &datagrams;
     default:
         return &family;
     }
@@ -89,7 +95,7 @@ static const struct refusal_of_call *find_machine(int number)
     }
 }
 
-const struct refusal_of_call *refuse_find(const struct seccomp_data *call)
+const struct refusal_of_call *refuse_find(const struct seccomp_data *call, bool blocks_unix)
 {
     switch (call->nr) {
     case SYS_bpf:
@@ -129,13 +135,13 @@ const struct refusal_of_call *refuse_find(const struct seccomp_data *call)
     case SYS_setns:
         return &namespaces;
     case SYS_ioctl:
-        return &terminal;
+        return find_ioctl(call);
     case SYS_setpriority:
     case SYS_ioprio_set:
         return &priorities;
     case SYS_socket:
     case SYS_socketpair:
-        return find_socket(call);
+        return find_socket(call, blocks_unix);
     default:
         return find_machine(call->nr);
     }

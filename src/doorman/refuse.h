@@ -12,7 +12,8 @@ struct refusal_of_call {
     const char *reason; /* a clause */
 };
 
-/* NULL: it is a call that the doorman performs. */
-const struct refusal_of_call *refuse_find(const struct seccomp_data *call);
+/* NULL: it is a call that the doorman performs. `blocks_unix`: no unix socket is
+ * to be had at all. */
+const struct refusal_of_call *refuse_find(const struct seccomp_data *call, bool blocks_unix);
 
 #endif

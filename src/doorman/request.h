@@ -15,6 +15,7 @@
 
 enum request_kind {
     REQUEST_OPEN,
+    REQUEST_LOOK, /* opening for reading: looked at only */
     REQUEST_MKDIR,
     REQUEST_MKNOD,
     REQUEST_SYMLINK,
@@ -106,6 +107,7 @@ struct answer {
     int64_t value;
     int fd; /* a descriptor to be installed, whose number is the value; -1: none */
     bool close_on_exec;
+    bool goes_on; /* it was only looked at, and the kernel does it: never to allow what was asked about */
 };
 
 static inline struct answer answer_error(int error)

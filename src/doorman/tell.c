@@ -44,6 +44,7 @@ static void notice(struct worker *worker, enum doorman_record_kind kind, enum do
     noticed->kind = kind;
     noticed->verdict = verdict;
     noticed->reason = reason;
+    noticed->error = 0;
     noticed->length = path.len < sizeof noticed->path ? path.len : sizeof noticed->path;
     memcpy(noticed->path, path.ptr, noticed->length);
 }
@@ -151,11 +152,38 @@ void tell_connect(struct worker *worker, struct slice name)
         notice(worker, RECORD_CONNECT, RECORD_DENIED, name, NULL);
 }
 
-void tell_later(struct worker *worker, const struct name *name)
+void tell_made(struct worker *worker, const struct name *name)
 {
     /* Git puts examples into every new repository, and runs none. */
     if (name->is_lifted && !is_off(worker->house) && !slice_ends(name_slice(name), SLICE(".sample")))
         notice(worker, RECORD_LATER, RECORD_OBSERVED, name_slice(name), NULL);
+    else
+        tell_written(worker, name);
+}
+
+void tell_written(struct worker *worker, const struct name *name)
+{
+    if (worker->house->plan->doorman.reads && name->kind == NAME_KNOWN)
+        notice(worker, RECORD_WRITE, RECORD_OBSERVED, name_slice(name), NULL);
+}
+
+void tell_reading(struct worker *worker, const struct operand *operand, int object, int error)
+{
+    struct name name;
+
+    if (object < 0) {
+        if ((error != ENOENT && error != EACCES) || !spell_out(worker->house, operand, &name))
+            return;
+    } else {
+        name_of(worker->house, object, &name);
+        if (name.kind != NAME_KNOWN || faccessat(object, "", R_OK, AT_EMPTY_PATH | AT_EACCESS) == 0)
+            return;
+        error = errno;
+    }
+    if (is_hidden(worker->house, name_slice(&name))) {
+        notice(worker, RECORD_READ, RECORD_DENIED, name_slice(&name), NULL);
+        worker->noticed.error = error;
+    }
 }
 
 void tell_call(struct worker *worker, const char *reason, bool is_probe)
@@ -190,7 +218,11 @@ void tell_send(struct worker *worker, const struct answer *answer)
     struct caller caller = {0};
     uint64_t id = worker->request->id;
 
-    if (!noticed->any || (noticed->kind == RECORD_LATER) != (answer->error == 0))
+    if (!noticed->any)
+        return;
+    int error = noticed->error ? noticed->error : answer->error;
+    /* What was refused has failed, and what was seen to be done was done. */
+    if (noticed->kind != RECORD_CALL && (noticed->verdict == RECORD_DENIED) != (error != 0))
         return;
     fetch_caller(worker->house, worker->request->thread, &caller);
     /* Was it the caller, and not a newcomer with its number? */
@@ -200,7 +232,7 @@ void tell_send(struct worker *worker, const struct answer *answer)
         .kind = noticed->kind,
         .verdict = noticed->verdict,
         .call = worker->request->call,
-        .error = answer->error,
+        .error = error,
         .process = caller.process,
         .parent = caller.parent,
     };

@@ -20,8 +20,16 @@ void tell_unresolved(struct worker *worker, const struct operand *operand, int e
 /* A socket by its path, or "@name". */
 void tell_connect(struct worker *worker, struct slice name);
 
-/* A name has been made that would be protected, were the directory not this run's. */
-void tell_later(struct worker *worker, const struct name *name);
+/* A name has been made: told if it would be protected, were the directory not
+ * this run's, or if everything is watched. */
+void tell_made(struct worker *worker, const struct name *name);
+
+/* Something was changed, or removed: told if everything is watched. */
+void tell_written(struct worker *worker, const struct name *name);
+
+/* Something is to be opened for reading: `object` is what is there, or -1, and why it was not found. Told if
+ * policy hides it. */
+void tell_reading(struct worker *worker, const struct operand *operand, int object, int error);
 
 /* A call that is refused whatever it is about. */
 void tell_call(struct worker *worker, const char *reason, bool is_probe);

@@ -11,6 +11,7 @@ struct noticed {
     uint32_t kind;
     uint32_t verdict;
     const char *reason; /* NULL: policy's own words */
+    int error;          /* 0: what the caller is answered */
     char path[PATH_MAX];
     size_t length;
 };

@@ -34,6 +34,10 @@ static size_t choose(const struct plan *plan)
         number |= FILTER_FILES_ASKED;
     if (plan->doorman.sockets)
         number |= FILTER_SOCKETS_ASKED;
+    if (plan->doorman.calls)
+        number |= FILTER_WATCHED;
+    if (plan->doorman.reads)
+        number |= FILTER_READS_WATCHED;
     if (plan->doorman.sockets && plan->doorman.datagrams)
         number |= FILTER_UNIX_DATAGRAM;
     return number;

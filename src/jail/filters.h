@@ -8,13 +8,15 @@
 
 /* The number of a filter: which liberties it has. */
 enum {
-    FILTER_NESTED = 1,         /* namespaces and mounts may be made */
-    FILTER_NO_UNIX = 2,        /* no unix sockets but pairs */
-    FILTER_UNIX_DATAGRAM = 4,  /* unix datagrams too */
-    FILTER_ROOT = 8,           /* not a liberty: root must not make set-group-id files either */
-    FILTER_FILES_ASKED = 16,   /* what changes files by name is asked of the doorman ... */
-    FILTER_SOCKETS_ASKED = 32, /* ... what connects and binds sockets likewise; with unix datagrams, what sends, too */
-    FILTER_COUNT = 64
+    FILTER_NESTED = 1,          /* namespaces and mounts may be made */
+    FILTER_NO_UNIX = 2,         /* no unix sockets but pairs */
+    FILTER_UNIX_DATAGRAM = 4,   /* unix datagrams too */
+    FILTER_ROOT = 8,            /* not a liberty: root must not make set-group-id files either */
+    FILTER_FILES_ASKED = 16,    /* what changes files by name is asked of the doorman ... */
+    FILTER_SOCKETS_ASKED = 32,  /* ... what connects and binds sockets likewise; with unix datagrams, what sends, too */
+    FILTER_WATCHED = 64,        /* what is refused in any case the doorman refuses, so that it is told of */
+    FILTER_READS_WATCHED = 128, /* opens for reading come before the doorman, who lets them go on */
+    FILTER_COUNT = 256
 };
 
 struct compiled_filter {

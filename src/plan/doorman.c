@@ -191,10 +191,24 @@ static void judge_named_sockets(struct plan *plan)
                                  plan->no_doorman));
 }
 
+/* Whoever is at the door anyway tells what is refused. Where nothing else needs
+ * one, it is not for this that there is a doorman. */
+static void need_watching(struct plan *plan)
+{
+    enum watch_mode watch = plan->policy->violation.watch;
+
+    if (plan->no_doorman || watch == WATCH_OFF || !(plan_has_doorman(plan) || watch == WATCH_ALL))
+        return;
+    plan->doorman.files = true;
+    plan->doorman.calls = true;
+    plan->doorman.reads = watch == WATCH_ALL;
+}
+
 void plan_doorman_needs(struct plan *plan)
 {
     need_protected_names(plan);
     need_sockets(plan);
     judge_named_sockets(plan);
     hold_abstract_sockets(plan);
+    need_watching(plan);
 }

@@ -140,6 +140,8 @@ struct doorman_need {
     bool files;     /* whatever changes a file by its name is asked */
     bool sockets;   /* connecting and binding */
     bool datagrams; /* sending, for unix datagrams are allowed */
+    bool calls;     /* what is refused in any case, so that it is told of */
+    bool reads;     /* opens for reading are looked at, and go on */
 };
 
 /* A rule that puts the doorman at the door. */

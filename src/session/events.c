@@ -4,6 +4,7 @@
 #include "session/events.h"
 
 #include "base/fd.h"
+#include "base/path.h"
 #include "doorman/records.h"
 #include "policy/decide.h"
 #include "watch/calls.h"
@@ -50,18 +51,21 @@ static struct slice next_text(struct slice *rest, uint32_t length)
     return text;
 }
 
-/* A socket that is hidden looks inside like one that is not there. Many are tried
- * that are nowhere (a name service's, for one). */
+/* What is hidden looks inside like what is not there, and much is tried that is
+ * nowhere. Of what was to be made, the directory counts. */
 static bool is_nowhere(const struct event *event)
 {
+    struct slice object = event->kind == EVENT_FS_WRITE ? path_parent(event->object) : event->object;
     struct stat status;
     char path[PATH_MAX];
 
-    if (event->kind != EVENT_UNIX_CONNECT || event->error != ENOENT || event->object.len >= sizeof path)
+    if (event->error != ENOENT || object.len >= sizeof path)
         return false;
-    memcpy(path, event->object.ptr, event->object.len);
-    path[event->object.len] = '\0';
-    return stat(path, &status) < 0 || !S_ISSOCK(status.st_mode);
+    memcpy(path, object.ptr, object.len);
+    path[object.len] = '\0';
+    if (stat(path, &status) < 0)
+        return true;
+    return event->kind == EVENT_UNIX_CONNECT && !S_ISSOCK(status.st_mode);
 }
 
 static void tell_record(struct events *events, const struct doorman_record *record)

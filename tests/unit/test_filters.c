@@ -1,6 +1,7 @@
 /* The compiled filters, run instruction by instruction as the kernel would: every
  * variant, also for architectures and argument values that no test can produce
  * on this machine. */
+#include "doorman/refuse.h"
 #include "jail/filters.h"
 
 #include <errno.h>
@@ -28,6 +29,14 @@ enum { OWN = (int)AUDIT_ARCH_AARCH64, FOREIGN = (int)AUDIT_ARCH_ARM };
 
 enum { ALLOWED = 0, ASKED = -2 };
 
+/* Opens for reading come by only where all is watched. */
+static int reading(size_t variant)
+{
+    const size_t all = FILTER_FILES_ASKED | FILTER_WATCHED | FILTER_READS_WATCHED;
+
+    return (variant & (all | FILTER_NESTED)) == all ? ASKED : ALLOWED;
+}
+
 static uint32_t word_at(const struct seccomp_data *data, uint32_t offset)
 {
     uint32_t word;
@@ -38,7 +47,7 @@ static uint32_t word_at(const struct seccomp_data *data, uint32_t offset)
 }
 
 /* The errno a call gets, or ALLOWED, or ASKED if the doorman is. */
-static int judge(size_t variant, const struct seccomp_data *data)
+static int run_filter(size_t variant, const struct seccomp_data *data)
 {
     const struct compiled_filter *filter = &compiled_filters[variant];
     uint32_t accumulator = 0;
@@ -82,6 +91,15 @@ static int judge(size_t variant, const struct seccomp_data *data)
     }
     fail_msg("the filter ends without an answer");
     return -1;
+}
+
+/* Where refusals are told of, the doorman gives the error that else the filter gives. */
+static int judge(size_t variant, const struct seccomp_data *data)
+{
+    const struct refusal_of_call *refusal = refuse_find(data, variant & FILTER_NO_UNIX);
+    int answer = run_filter(variant, data);
+
+    return answer == ASKED && refusal && variant & FILTER_WATCHED ? refusal->error : answer;
 }
 
 static int call_with_four(size_t variant, long number, uint64_t first, uint64_t second, uint64_t third, uint64_t fourth)
@@ -268,7 +286,7 @@ static void test_no_set_id_bits_for_files_that_are_left_behind(void **state)
         assert_mode_judged(variant, rubbish | S_ISUID, EPERM);
         assert_mode_judged(variant, S_ISGID | 0755, for_root);
         assert_open_judged(variant, O_CREAT | O_WRONLY, 0755, otherwise);
-        assert_open_judged(variant, O_RDONLY | O_DIRECTORY, S_ISUID | S_ISGID, ALLOWED);
+        assert_open_judged(variant, O_RDONLY | O_DIRECTORY, S_ISUID | S_ISGID, reading(variant));
         assert_open_judged(variant, O_CREAT | O_WRONLY, S_ISUID | 0755, when_opened);
         assert_open_judged(variant, rubbish | O_CREAT, S_ISGID, for_root);
         assert_open_judged(variant, O_TMPFILE | O_RDWR, S_ISUID, when_opened);
@@ -297,7 +315,7 @@ static void test_priorities_of_one_process_at_a_time(void **state)
 }
 
 /* What changes a file by its name, and only that. */
-static void test_doorman_is_asked_about_names_and_not_about_reading(void **state)
+static void test_doorman_is_asked_about_names_and_about_reading_only_where_all_is_watched(void **state)
 {
     static const long names[] = {SYS_mkdirat,   SYS_linkat,      SYS_symlinkat, SYS_unlinkat,  SYS_renameat2,
                                  SYS_truncate,  SYS_fchownat,    SYS_setxattr,  SYS_fsetxattr, SYS_removexattr,
@@ -315,7 +333,8 @@ static void test_doorman_is_asked_about_names_and_not_about_reading(void **state
         for (size_t i = 0; i < sizeof written / sizeof *written; i++)
             assert_int_equal(call_with_four(variant, SYS_openat, 0, 0, rubbish | (unsigned)written[i], 0644), ASKED);
         for (size_t i = 0; i < sizeof read / sizeof *read; i++)
-            assert_int_equal(call_with_four(variant, SYS_openat, 0, 0, rubbish | (unsigned)read[i], 0), ALLOWED);
+            assert_int_equal(call_with_four(variant, SYS_openat, 0, 0, rubbish | (unsigned)read[i], 0),
+                             read[i] & O_PATH ? ALLOWED : reading(variant));
         /* Attributes can be set through a descriptor to read. */
         assert_int_equal(call(variant, SYS_ioctl, 0, 0x40086602, 0), EPERM);
         /* So can subvolumes be made. */
@@ -327,6 +346,20 @@ static void test_doorman_is_asked_about_names_and_not_about_reading(void **state
         assert_int_equal(call(variant, SYS_fcntl, 0, F_SETLK, 0), ALLOWED);
         assert_int_equal(call(variant, 463, 0, 0, 0), ENOSYS);
         assert_int_equal(call(variant, 469, 0, 0, 0), ENOSYS);
+    }
+}
+
+static void test_what_is_refused_is_told_of_where_somebody_listens(void **state)
+{
+    static const long refused[] = {SYS_mount, SYS_bpf, SYS_keyctl, SYS_setns, SYS_io_uring_setup, SYS_chroot};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        const struct seccomp_data data = {.nr = (int)refused[i], .arch = (uint32_t)OWN};
+        assert_non_null(refuse_find(&data, false));
+        assert_int_equal(run_filter(FILTER_FILES_ASKED | FILTER_WATCHED, &data), ASKED);
+        assert_true(run_filter(FILTER_FILES_ASKED, &data) > ALLOWED);
+        assert_true(run_filter(FILTER_WATCHED, &data) > ALLOWED); /* nobody listens there */
     }
 }
 
@@ -364,7 +397,8 @@ int main(void)
         cmocka_unit_test(test_families_of_sockets),
         cmocka_unit_test(test_no_set_id_bits_for_files_that_are_left_behind),
         cmocka_unit_test(test_priorities_of_one_process_at_a_time),
-        cmocka_unit_test(test_doorman_is_asked_about_names_and_not_about_reading),
+        cmocka_unit_test(test_doorman_is_asked_about_names_and_about_reading_only_where_all_is_watched),
+        cmocka_unit_test(test_what_is_refused_is_told_of_where_somebody_listens),
         cmocka_unit_test(test_doorman_is_asked_about_sockets),
     };
 
