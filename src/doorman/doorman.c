@@ -12,6 +12,7 @@
 #include "doorman/doorman.h"
 
 #include "base/fd.h"
+#include "base/passing.h"
 #include "doorman/confine.h"
 #include "doorman/fetch.h"
 #include "doorman/lock.h"
@@ -60,22 +61,10 @@ static bool open_host(struct house *house)
 
 static bool receive_descriptors(int socket, int received[2])
 {
-    union {
-        char bytes[CMSG_SPACE(2 * sizeof(int))];
-        struct cmsghdr alignment;
-    } control;
+    size_t count = 2;
     char byte;
-    struct iovec part = {&byte, 1};
-    struct msghdr message = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
 
-    if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1 || message.msg_flags & MSG_CTRUNC)
-        return false;
-    const struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-    if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
-        return false;
-    memcpy(received, CMSG_DATA(head), head->cmsg_len - CMSG_LEN(0));
-    return true;
+    return passing_receive(socket, &byte, sizeof byte, received, &count, 0) == (ssize_t)sizeof byte && count > 0;
 }
 
 /* The process cannot send us what would have us asked whether it may: it says the

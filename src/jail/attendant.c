@@ -8,6 +8,7 @@
 #include "jail/attendant.h"
 
 #include "base/fd.h"
+#include "base/passing.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,23 +81,14 @@ int attending_watched(const struct attending *attending)
 /* The first of the descriptors that are waiting in the socket. */
 static bool find_listener(struct attending *attending)
 {
-    union {
-        char bytes[CMSG_SPACE(SENT_MAX * sizeof(int))];
-        struct cmsghdr alignment;
-    } control = {0};
-    char byte;
-    struct iovec part = {&byte, 1};
-    struct msghdr message = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
     int found[SENT_MAX] = {-1, -1, -1, -1};
+    size_t count = SENT_MAX;
+    char byte;
 
-    if (recvmsg(attending->socket, &message, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1)
+    if (passing_receive(attending->socket, &byte, sizeof byte, found, &count, MSG_PEEK | MSG_DONTWAIT) != 1 ||
+        count == 0)
         return false;
-    const struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-    if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
-        return false;
-    memcpy(found, CMSG_DATA(head), head->cmsg_len - CMSG_LEN(0));
-    for (size_t i = 1; i < SENT_MAX; i++)
+    for (size_t i = 1; i < count; i++)
         fd_close(&found[i]);
     attending->listener = found[0];
     return true;
@@ -140,13 +132,7 @@ void attending_end(struct attending *attending)
 
 bool attending_send(int socket, const int *descriptors, size_t count, struct error *err)
 {
-    union {
-        char bytes[CMSG_SPACE(SENT_MAX * sizeof(int))];
-        struct cmsghdr alignment;
-    } control = {0};
-    char byte = 0;
-    struct iovec part = {&byte, 1};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes};
+    const char byte = 0;
     int sent[SENT_MAX] = {0};
     size_t sent_count = 0;
 
@@ -154,16 +140,10 @@ bool attending_send(int socket, const int *descriptors, size_t count, struct err
         if (descriptors[i] >= 0)
             sent[sent_count++] = descriptors[i];
     }
-    message.msg_controllen = CMSG_SPACE(sent_count * sizeof(int));
-    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-    head->cmsg_level = SOL_SOCKET;
-    head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(sent_count * sizeof(int));
-    memcpy(CMSG_DATA(head), sent, sent_count * sizeof(int));
     /* What a user's processes have on the way is counted together, against the limit
      * of open files of whoever sends: many runs at once may reach a low one. */
     const struct timespec pause = {.tv_nsec = 1000000};
-    for (int attempt = 0; sendmsg(socket, &message, MSG_NOSIGNAL) < 0; attempt++) {
+    for (int attempt = 0; passing_send(socket, &byte, sizeof byte, sent, sent_count, 0) < 0; attempt++) {
         if (errno != ETOOMANYREFS || attempt == ATTEMPTS)
             return error_set_errno(err, errno, "cannot hand descriptors to a process of the run");
         nanosleep(&pause, NULL);

@@ -2,6 +2,8 @@
  * shorter than its head is taken for the end of the conversation. */
 #include "jail/control.h"
 
+#include "base/passing.h"
+
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,41 +36,22 @@ bool order_receive(int socket, struct order *order)
     return receive(socket, order, sizeof *order) == (ssize_t)sizeof *order;
 }
 
-union control {
-    struct cmsghdr header; /* aligns */
-    char bytes[CMSG_SPACE(sizeof(int))];
-};
-
 bool descriptor_send(int socket, int fd)
 {
-    union control control = {
-        .header = {.cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
-    char mark = 0;
-    struct iovec part = {&mark, sizeof mark};
-    struct msghdr message = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    const char mark = 0;
 
-    memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
-    return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof mark;
+    return passing_send(socket, &mark, sizeof mark, &fd, 1, MSG_DONTWAIT) == (ssize_t)sizeof mark;
 }
 
 int descriptor_receive(int socket)
 {
-    union control control;
-    char mark;
-    struct iovec part = {&mark, sizeof mark};
-    struct msghdr message = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
     int fd = -1;
-    ssize_t received;
+    size_t count = 1;
+    char mark;
 
-    do
-        received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-    while (received < 0 && errno == EINTR);
-    const struct cmsghdr *header = received == (ssize_t)sizeof mark ? CMSG_FIRSTHDR(&message) : NULL;
-    if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof fd))
-        memcpy(&fd, CMSG_DATA(header), sizeof fd);
-    return fd;
+    while (passing_receive(socket, &mark, sizeof mark, &fd, &count, 0) < 0 && errno == EINTR)
+        count = 1;
+    return count == 1 ? fd : -1;
 }
 
 bool report_send(int socket, enum report_kind kind, int value, const char *text)

@@ -10,36 +10,20 @@
 #include "jail/linger.h"
 
 #include "base/fd.h"
+#include "base/passing.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <sys/socket.h>
 
 void linger_mounts(void)
 {
     int in_message[3];
-    union {
-        char bytes[CMSG_SPACE(sizeof in_message)];
-        struct cmsghdr aligned;
-    } control = {{0}};
-    char byte = 0;
-    struct iovec content = {&byte, 1};
-    struct msghdr message = {
-        .msg_iov = &content,
-        .msg_iovlen = 1,
-        .msg_control = control.bytes,
-        .msg_controllen = sizeof control.bytes,
-    };
+    const char byte = 0;
     FD_CLEANUP int namespace = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
 
     /* The two stay open until the end: that starts the collector. */
     if (namespace < 0 || socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, in_message) < 0)
         return;
     in_message[2] = namespace;
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof in_message);
-    memcpy(CMSG_DATA(header), in_message, sizeof in_message);
-    sendmsg(in_message[0], &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    passing_send(in_message[0], &byte, sizeof byte, in_message, 3, MSG_DONTWAIT);
 }

@@ -2,6 +2,8 @@
  * verdicts fit into the socket, so that S never has to wait for us. */
 #include "net/network.h"
 
+#include "base/passing.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -120,12 +122,9 @@ static bool receive(struct network *network)
 {
     struct asks *asks = &network->asks;
     struct net_verdict verdict;
-    struct iovec vector = {&verdict, sizeof verdict};
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-    struct msghdr message = {
-        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
-    ssize_t length = recvmsg(asks->watch.fd, &message, MSG_CMSG_CLOEXEC);
     int fd = -1;
+    size_t count = 1;
+    ssize_t length = passing_receive(asks->watch.fd, &verdict, sizeof verdict, &fd, &count, 0);
 
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
@@ -133,9 +132,6 @@ static bool receive(struct network *network)
         network->loop.stop = true; /* S is gone */
         return false;
     }
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
-        memcpy(&fd, CMSG_DATA(header), sizeof fd);
     struct ask *ask = asks->slots[slot_of(verdict.id)];
     if (!ask || ask->id != verdict.id) {
         ignore(NULL, NULL, fd);

@@ -9,6 +9,7 @@
 #include "net/inside.h"
 
 #include "base/fd.h"
+#include "base/passing.h"
 #include "host/tproxy.h"
 #include "net/netns.h"
 
@@ -30,21 +31,7 @@ struct outgoing {
 
 bool net_hand_over(int socket, const struct net_handed *handed, const int *fds, struct error *err)
 {
-    union {
-        struct cmsghdr head;
-        char bytes[CMSG_SPACE(sizeof(int) * NET_HANDED_MAX)];
-    } control = {0};
-    size_t size = sizeof(int) * handed->count;
-    struct iovec part = {(void *)(uintptr_t)handed, sizeof *handed};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-
-    if (handed->count) {
-        message.msg_control = &control;
-        message.msg_controllen = CMSG_SPACE(size);
-        control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(size), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-        memcpy(CMSG_DATA(&control.head), fds, size);
-    }
-    if (sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)sizeof *handed)
+    if (passing_send(socket, handed, sizeof *handed, fds, handed->count, MSG_DONTWAIT) != (ssize_t)sizeof *handed)
         return error_set_errno(err, errno, "cannot hand the sandbox's sockets to the network process");
     return true;
 }
@@ -168,22 +155,14 @@ static bool hand_alarm(int socket, int alarm, struct error *err)
 int net_alarm_receive(int socket)
 {
     struct net_handed handed;
-    struct iovec part = {&handed, sizeof handed};
-    union {
-        struct cmsghdr head;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
-    struct msghdr message = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
     int alarm = -1;
+    size_t count = 1;
 
-    if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != (ssize_t)sizeof handed || handed.count != 1 ||
-        handed.sockets[0].role != NET_ROLE_ALARM)
-        return -1;
-    const struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-    if (head && head->cmsg_type == SCM_RIGHTS && head->cmsg_len == CMSG_LEN(sizeof alarm))
-        memcpy(&alarm, CMSG_DATA(head), sizeof alarm);
-    return alarm;
+    if (passing_receive(socket, &handed, sizeof handed, &alarm, &count, MSG_DONTWAIT) == (ssize_t)sizeof handed &&
+        handed.count == 1 && handed.sockets[0].role == NET_ROLE_ALARM)
+        return alarm;
+    fd_close(&alarm);
+    return -1;
 }
 
 bool net_inside_set_up(const struct net_inside *inside, struct error *err)

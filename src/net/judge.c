@@ -4,6 +4,7 @@
  * not fit means that N does not keep to that, and is its end. */
 #include "net/judge.h"
 
+#include "base/passing.h"
 #include "net/route.h"
 #include "net/target.h"
 
@@ -209,22 +210,11 @@ static bool judge_one(struct judgement *judgement)
 
 static bool answer(int link, struct judgement *judgement)
 {
-    struct iovec vector = {&judgement->verdict, sizeof judgement->verdict};
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {0};
-    struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
-
-    if (judgement->fd >= 0) {
-        message.msg_control = control;
-        message.msg_controllen = sizeof control;
-        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-        header->cmsg_level = SOL_SOCKET;
-        header->cmsg_type = SCM_RIGHTS;
-        header->cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(header), &judgement->fd, sizeof(int));
-    }
+    const struct net_verdict *verdict = &judgement->verdict;
     /* EPIPE: it was we who said that nothing more comes. */
-    bool sent =
-        sendmsg(link, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof judgement->verdict || errno == EPIPE;
+    bool sent = passing_send(link, verdict, sizeof *verdict, &judgement->fd, judgement->fd >= 0, MSG_DONTWAIT) ==
+                    (ssize_t)sizeof *verdict ||
+                errno == EPIPE;
     if (judgement->fd >= 0)
         close(judgement->fd);
     return sent;

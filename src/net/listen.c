@@ -3,6 +3,8 @@
  * wait in the kernel's queue. */
 #include "net/tunnel.h"
 
+#include "base/passing.h"
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <sys/epoll.h>
@@ -230,30 +232,22 @@ static void take(struct network *network, const struct net_socket *socket, int f
 static bool receive(struct network *network)
 {
     struct net_handed handed;
-    struct iovec vector = {&handed, sizeof handed};
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int) * NET_HANDED_MAX)];
-    struct msghdr message = {
-        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
-    ssize_t length = recvmsg(network->inside.fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    int fds[NET_HANDED_MAX];
+    size_t count = NET_HANDED_MAX;
+    ssize_t length = passing_receive(network->inside.fd, &handed, sizeof handed, fds, &count, MSG_DONTWAIT);
 
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
-    const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    if (length != (ssize_t)sizeof handed || handed.count > NET_HANDED_MAX) {
+    if (length != (ssize_t)sizeof handed) {
         loop_close(&network->inside); /* pid 1 has said all, or is gone: S knows */
         return false;
     }
-    if (handed.count == 0)
-        return true;
-    if (!header || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof(int) * handed.count)) {
+    if (handed.count != count) {
         network->loop.stop = true;
         return false;
     }
-    for (size_t i = 0; i < handed.count; i++) {
-        int fd;
-        memcpy(&fd, CMSG_DATA(header) + i * sizeof fd, sizeof fd);
-        take(network, &handed.sockets[i], fd);
-    }
+    for (size_t i = 0; i < count; i++)
+        take(network, &handed.sockets[i], fds[i]);
     return true;
 }
 
