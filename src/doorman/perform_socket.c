@@ -2,6 +2,7 @@
  * has a descriptor, and on its own copy of the address, so exchanging either
  * under its hands has no effect (attack 49). */
 #include "base/fd.h"
+#include "doorman/announce.h"
 #include "doorman/destination.h"
 #include "doorman/judge.h"
 #include "doorman/perform.h"
@@ -124,6 +125,18 @@ static struct answer connect_to(struct worker *worker, int socket, const struct 
     return answer;
 }
 
+static struct answer connect_out(struct worker *worker, int socket, struct destination *destination)
+{
+    struct tproxy_announcement announcement;
+
+    if (!announce_wanted(worker->house->plan, socket, &destination->address, &destination->length, &announcement))
+        return connect_to(worker, socket, destination);
+    struct answer answer = connect_to(worker, socket, destination);
+    if (answer.error != ANSWER_RESTART)
+        answer.error = announce(socket, answer.error, &destination->address, destination->length, &announcement);
+    return answer;
+}
+
 struct answer perform_connect(struct worker *worker, struct request *request)
 {
     struct destination destination;
@@ -134,7 +147,7 @@ struct answer perform_connect(struct worker *worker, struct request *request)
     error = destination_judge(worker, request, &destination);
     struct answer answer = answer_error(error);
     if (!error)
-        answer = connect_to(worker, request->socket, &destination);
+        answer = connect_out(worker, request->socket, &destination);
     destination_close(&destination);
     return answer;
 }

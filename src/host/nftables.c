@@ -42,7 +42,9 @@ void examine_nftables(struct arena *arena, struct examination *examination)
         finding->detail =
             arena_printf(arena, "not examined: no network namespace (%s)", examine_errno(arena, report.errnum));
     } else {
-        finding->detail = arena_printf(arena, "%s refused (%s)",
+        finding->detail = arena_printf(arena,
+                                       "%s refused (%s); the doorman leads connections there instead, unless a policy "
+                                       "does without one",
                                        report.step == TPROXY_STEP_RULE ? "a TPROXY rule is" : "nf_tables is",
                                        examine_errno(arena, report.errnum));
         finding->remedy =

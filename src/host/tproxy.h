@@ -28,4 +28,13 @@ enum tproxy_step { TPROXY_STEP_SOCKET = 1, TPROXY_STEP_TABLE, TPROXY_STEP_CHAIN,
  * that was refused. */
 int tproxy_install(bool with_v6, enum tproxy_step *step);
 
+/* Where that cannot be had: a connection to one of the listeners begins with
+ * this, which says where it was meant for. */
+struct tproxy_announcement {
+    uint8_t v6;
+    uint8_t reserved;
+    uint16_t port; /* in network order, as the address: of IPv4 its first four bytes */
+    uint8_t address[16];
+};
+
 #endif

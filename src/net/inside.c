@@ -68,17 +68,18 @@ static bool tell_destinations(int fd, bool v6)
 static bool bind_to(int fd, const struct net_socket *socket)
 {
     bool transparent = socket->role == NET_ROLE_TRANSPARENT;
+    bool intercepts = transparent || socket->role == NET_ROLE_ANNOUNCED;
 
     if (socket->v6) {
         struct sockaddr_in6 address = {.sin6_family = AF_INET6,
                                        .sin6_port = htons(socket->port),
-                                       .sin6_addr = transparent ? tproxy_address_v6 : in6addr_any};
-        return (!transparent || turn_on(fd, SOL_IPV6, IPV6_TRANSPARENT)) &&
+                                       .sin6_addr = intercepts ? tproxy_address_v6 : in6addr_any};
+        return (!intercepts || turn_on(fd, SOL_IPV6, transparent ? IPV6_TRANSPARENT : IPV6_FREEBIND)) &&
                bind(fd, (struct sockaddr *)&address, sizeof address) == 0;
     }
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons(socket->port),
-                                  .sin_addr.s_addr = htonl(transparent ? TPROXY_ADDRESS_V4 : INADDR_ANY)};
+                                  .sin_addr.s_addr = htonl(intercepts ? TPROXY_ADDRESS_V4 : INADDR_ANY)};
     return (!transparent || turn_on(fd, SOL_IP, IP_TRANSPARENT)) &&
            bind(fd, (struct sockaddr *)&address, sizeof address) == 0;
 }
@@ -165,6 +166,11 @@ int net_alarm_receive(int socket)
     return -1;
 }
 
+static enum net_role interception(const struct net_inside *inside)
+{
+    return inside->announced && *inside->announced ? NET_ROLE_ANNOUNCED : NET_ROLE_TRANSPARENT;
+}
+
 bool net_inside_set_up(const struct net_inside *inside, struct error *err)
 {
     enum { OUTLETS_AT_FIRST = 8 };
@@ -172,9 +178,9 @@ bool net_inside_set_up(const struct net_inside *inside, struct error *err)
     struct outgoing outgoing = {.socket = inside->socket, .alarm = alarm};
     bool v6;
 
-    bool done = hand_alarm(inside->socket, alarm, err) && netns_prepare(&v6, err) &&
-                make(&outgoing, NET_ROLE_TRANSPARENT, TPROXY_PORT, false, err) &&
-                (!v6 || make(&outgoing, NET_ROLE_TRANSPARENT, TPROXY_PORT, true, err)) &&
+    bool done = hand_alarm(inside->socket, alarm, err) && netns_prepare(&v6, inside->announced, err) &&
+                make(&outgoing, interception(inside), TPROXY_PORT, false, err) &&
+                (!v6 || make(&outgoing, interception(inside), TPROXY_PORT, true, err)) &&
                 make(&outgoing, NET_ROLE_DNS_UDP, TPROXY_DNS_PORT, v6, err) &&
                 make(&outgoing, NET_ROLE_DNS_TCP, TPROXY_DNS_PORT, v6, err) &&
                 make(&outgoing, NET_ROLE_HTTP, NET_HTTP_PORT, v6, err) &&

@@ -14,7 +14,8 @@ struct net_inside {
     int socket; /* pid 1's end of the pair whose other end N has */
     const uint16_t *host_ports;
     size_t host_port_count;
-    bool outlets; /* publishPorts: servers inside are connected to */
+    bool outlets;    /* publishPorts: servers inside are connected to */
+    bool *announced; /* becomes true where the kernel diverts no connections; NULL: then there is no network */
 };
 
 /* Makes all of it and hands the sockets to N; keeps none. Before them comes the

@@ -50,6 +50,25 @@ static void set_address(struct host *host, const struct address *address)
     set_name(host, slice_of(text));
 }
 
+void tunnel_set_wanted(struct tunnel *tunnel, const struct address *address, uint16_t port)
+{
+    struct slice name;
+
+    tunnel->port = port;
+    tunnel->stage = STAGE_ASK;
+    if (!names_find(tunnel->network->names, address, &name)) {
+        set_address(&tunnel->host, address);
+    } else if (name.len == 0) {
+        set_address(&tunnel->host, address);
+        tunnel_tell_refused(tunnel, NET_UNASSIGNED);
+        tunnel_reset(tunnel);
+        return;
+    } else {
+        set_name(&tunnel->host, name);
+    }
+    tunnel_ask(tunnel);
+}
+
 /* The address a transparent client wanted is that of our end. */
 static void serve_transparent(struct network *network, int fd, uint16_t client_port, bool client_v6)
 {
@@ -57,7 +76,6 @@ static void serve_transparent(struct network *network, int fd, uint16_t client_p
     socklen_t length = sizeof wanted;
     struct address address;
     uint16_t port;
-    struct slice name;
 
     if (getsockname(fd, (struct sockaddr *)&wanted, &length) < 0) {
         close(fd);
@@ -71,21 +89,20 @@ static void serve_transparent(struct network *network, int fd, uint16_t client_p
     struct tunnel *tunnel = tunnel_new(network, fd, NET_TRANSPARENT);
     if (!tunnel)
         return;
-    tunnel->port = port;
     tunnel->client_port = client_port;
     tunnel->client_v6 = client_v6;
-    tunnel->stage = STAGE_ASK;
-    if (!names_find(network->names, &address, &name)) {
-        set_address(&tunnel->host, &address);
-    } else if (name.len == 0) {
-        set_address(&tunnel->host, &address);
-        tunnel_tell_refused(tunnel, NET_UNASSIGNED);
-        tunnel_reset(tunnel);
+    tunnel_set_wanted(tunnel, &address, port);
+}
+
+/* It says by itself what it wants, or the doorman does for it. */
+static void serve_announced(struct network *network, int fd, uint16_t client_port, bool client_v6)
+{
+    struct tunnel *tunnel = tunnel_new(network, fd, NET_TRANSPARENT);
+
+    if (!tunnel)
         return;
-    } else {
-        set_name(&tunnel->host, name);
-    }
-    tunnel_ask(tunnel);
+    tunnel->client_port = client_port;
+    tunnel->client_v6 = client_v6;
 }
 
 static void serve_proxy(struct network *network, int fd, const struct listener *listener, uint16_t client_port)
@@ -123,6 +140,9 @@ static void serve(struct listener *listener, int fd, uint16_t client_port, bool 
     switch (listener->role) {
     case NET_ROLE_TRANSPARENT:
         serve_transparent(network, fd, client_port, client_v6);
+        return;
+    case NET_ROLE_ANNOUNCED:
+        serve_announced(network, fd, client_port, client_v6);
         return;
     case NET_ROLE_DNS_TCP:
         dns_serve_tcp(network, fd);
@@ -217,6 +237,7 @@ static void take(struct network *network, const struct net_socket *socket, int f
             close(fd);
         return;
     case NET_ROLE_TRANSPARENT:
+    case NET_ROLE_ANNOUNCED:
     case NET_ROLE_DNS_TCP:
     case NET_ROLE_HTTP:
     case NET_ROLE_SOCKS:

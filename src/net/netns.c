@@ -99,26 +99,30 @@ static bool has_v6(void)
     return fd >= 0;
 }
 
-static bool divert(bool *v6, struct error *err)
+static bool divert(bool *v6, bool *announced, struct error *err)
 {
     enum tproxy_step step;
     int errnum = tproxy_install(*v6, &step);
 
     if (errnum && *v6) {
-        *v6 = false;
         errnum = tproxy_install(false, &step);
+        *v6 = errnum != 0; /* for where they are announced, there are no two kinds */
     }
-    if (errnum)
-        return error_set_errno(
-            err, errnum,
-            "cannot filter the network: %s in the sandbox's network namespace. `cloche doctor` "
-            "(\"nf_tables with TPROXY\") tells what to do; network.mode none or host needs none of it",
-            step == TPROXY_STEP_RULE ? "the kernel refuses a TPROXY rule" : "the kernel refuses nf_tables");
+    if (errnum && announced)
+        *announced = true;
+    else if (errnum)
+        return error_set_errno(err, errnum,
+                               "cannot filter the network: %s in the sandbox's network namespace. `cloche doctor` "
+                               "(\"nf_tables with TPROXY\") tells what to do. A policy without allowAllUnixSockets has "
+                               "a doorman who can do it "
+                               "instead; network.mode none or host needs none of it",
+                               step == TPROXY_STEP_RULE ? "the kernel refuses a TPROXY rule"
+                                                        : "the kernel refuses nf_tables");
     return true;
 }
 
-bool netns_prepare(bool *v6, struct error *err)
+bool netns_prepare(bool *v6, bool *announced, struct error *err)
 {
     *v6 = has_v6();
-    return divert(v6, err) && route_everything(v6, err);
+    return divert(v6, announced, err) && route_everything(v6, err);
 }

@@ -7,7 +7,8 @@
 
 /* The loopback is up, every address is local, and connections to all but the
  * loopback meet the transparent listeners. `*v6` is false where this system has
- * no IPv6: connections over it then fail at once. */
-bool netns_prepare(bool *v6, struct error *err);
+ * no IPv6: connections over it then fail at once. Where the kernel cannot bring
+ * them there, `*announced` becomes true: somebody else must. NULL: nobody can. */
+bool netns_prepare(bool *v6, bool *announced, struct error *err);
 
 #endif

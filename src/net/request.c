@@ -1,8 +1,10 @@
 /* What a client of one of the two proxies asks for. A head or message is left in
  * the socket until all of it is there. */
+#include "host/tproxy.h"
 #include "net/exchange.h"
 #include "net/tunnel.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -152,9 +154,36 @@ static void read_socks(struct tunnel *tunnel)
     }
 }
 
+static void read_announcement(struct tunnel *tunnel)
+{
+    static const uint8_t mapped_prefix[12] = {[10] = 0xff, [11] = 0xff};
+    struct tproxy_announcement announcement;
+    struct address address = {0};
+    struct slice bytes;
+
+    if (!peek(tunnel, sizeof announcement, &bytes))
+        return;
+    if (bytes.len < sizeof announcement) {
+        wait_for_more(tunnel);
+        return;
+    }
+    memcpy(&announcement, bytes.ptr, sizeof announcement);
+    if (!take(tunnel, sizeof announcement)) {
+        tunnel_reset(tunnel);
+        return;
+    }
+    /* The doorman does not write ::ffff:a.b.c.d; whoever else does means the same. */
+    bool mapped = announcement.v6 && memcmp(announcement.address, mapped_prefix, sizeof mapped_prefix) == 0;
+    address.v6 = announcement.v6 && !mapped;
+    memcpy(address.bytes, announcement.address + (mapped ? sizeof mapped_prefix : 0), address.v6 ? 16 : 4);
+    tunnel_set_wanted(tunnel, &address, ntohs(announcement.port));
+}
+
 void request_ready(struct tunnel *tunnel)
 {
-    if (tunnel->protocol != NET_SOCKS)
+    if (tunnel->protocol == NET_TRANSPARENT)
+        read_announcement(tunnel);
+    else if (tunnel->protocol != NET_SOCKS)
         read_http(tunnel);
     else if (begin_socks(tunnel))
         read_socks(tunnel);

@@ -83,6 +83,8 @@ struct tunnel {
 
 /* tunnel.c: the way up to STAGE_OPEN */
 struct tunnel *tunnel_new(struct network *network, int client, enum net_protocol protocol);
+/* listen.c: what a client wanted that knows of no proxy */
+void tunnel_set_wanted(struct tunnel *tunnel, const struct address *address, uint16_t port);
 void tunnel_ask(struct tunnel *tunnel);       /* host and port are known */
 void tunnel_dial_host(struct tunnel *tunnel); /* the loopback of the host, or inside */
 void tunnel_refuse(struct tunnel *tunnel, enum net_refusal refusal, int status, struct slice reason);

@@ -204,6 +204,9 @@ struct plan {
     bool keep_file_capabilities; /* root's command may do with files what root may */
 
     struct doorman_need doorman;
+    /* The kernel diverts no connections, so the doorman has to announce them: told by pid 1, in memory that all share,
+     * before the command is there. NULL: no doorman could. */
+    const bool *announced;
     const char *no_doorman; /* a clause: why there can be none here; NULL: there can */
     struct doorman_reason *doorman_reasons;
     size_t doorman_reason_count;

@@ -23,6 +23,7 @@ struct network {
     int served; /* the network process's end of what leads inside, until it has it */
     int alarm;  /* can be read when it is time to start it */
     bool started;
+    bool announced; /* see plan.h */
     struct jail_network hooks;
     struct jail_watch *watches; /* NETWORK_WATCHES of them */
 };

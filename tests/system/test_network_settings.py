@@ -191,17 +191,6 @@ def test_without_namespaces_a_filtered_network_is_refused_by_name(world, person,
     assert answer.returncode == 125 and "network.mode filtered" in answer.stderr and "Landlock alone" in answer.stderr, answer
 
 
-def test_without_nf_tables_a_filtered_network_is_refused_and_doctor_says_why(world, person, site):
-    """AF_NETLINK sockets of the family that nf_tables has do not exist."""
-    no_netfilter = ["/usr/bin/python3", CHANGED_HOST, "protocol", "12", person.binaries / "cloche"]
-    answer = world.run(person, *no_netfilter, "run", "--allow-domain", "site.test", "--", "echo", "ran")
-    assert answer.returncode == 125 and "ran" not in answer.stdout, answer
-    assert "nf_tables" in answer.stderr and "cloche doctor" in answer.stderr, answer
-    doctor = world.run(person, *no_netfilter, "doctor").stdout
-    assert re.search(r"nf_tables with TPROXY +missing", doctor), doctor
-    assert world.run(person, *no_netfilter, "run", "--", "echo", "ran").stdout == "ran\n"
-
-
 def test_where_there_is_no_ipv6_all_goes_by_ipv4(world, person, site):
     no_ipv6 = ["/usr/bin/python3", CHANGED_HOST, "family", "10", person.binaries / "cloche"]
     port = world.port()
