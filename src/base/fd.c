@@ -1,5 +1,7 @@
 #include "base/fd.h"
 
+#include "base/path.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -59,4 +61,14 @@ bool file_read(const char *path, size_t limit, struct arena *arena, struct slice
     if (!S_ISREG(status.st_mode))
         return error_set(err, "cannot read %s: it is not a regular file (a policy must be one)", path);
     return fd_read_all(fd, path, limit, arena, content, err);
+}
+
+bool directory_make(struct arena *arena, struct slice from, struct slice path, struct error *err)
+{
+    for (size_t depth = path_depth(from) + 1; depth <= path_depth(path); depth++) {
+        const char *name = arena_slice(arena, path_prefix(path, depth)).ptr;
+        if (mkdir(name, 0700) < 0 && errno != EEXIST)
+            return error_set_errno(err, errno, "cannot make the directory %s", name);
+    }
+    return true;
 }

@@ -18,6 +18,10 @@ static inline int fd_take(int *fd)
     return taken;
 }
 
+/* Makes what is missing of `path`, for the user alone; nothing at or above `from`, which
+ * covers it, is made. */
+bool directory_make(struct arena *arena, struct slice from, struct slice path, struct error *err);
+
 /* Reads at most `limit` bytes; more is an error that names the limit. `name` is
  * what messages call the file. */
 bool fd_read_all(int fd, const char *name, size_t limit, struct arena *arena, struct slice *content, struct error *err);

@@ -26,6 +26,23 @@ void log_set_name(const char *name)
     current_name = name;
 }
 
+const char *log_name(void)
+{
+    return current_name;
+}
+
+void log_block(struct slice lines)
+{
+    while (current_level >= LOG_NORMAL && lines.len > 0) {
+        ssize_t wrote = write(STDERR_FILENO, lines.ptr, lines.len);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            return;
+        lines = slice_from(lines, (size_t)wrote);
+    }
+}
+
 /* Written in one call, so that lines of several processes do not mix. */
 static __attribute__((format(printf, 1, 0))) void say(const char *format, va_list arguments)
 {

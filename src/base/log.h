@@ -4,6 +4,8 @@
 #ifndef CLOCHE_BASE_LOG_H
 #define CLOCHE_BASE_LOG_H
 
+#include "base/slice.h"
+
 #include <stdbool.h>
 
 enum log_level { LOG_QUIET, LOG_NORMAL, LOG_VERBOSE };
@@ -16,5 +18,9 @@ void log_set_name(const char *name); /* lives as long as the process */
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_detail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Lines that are safe as they stand and say who speaks; unless quiet. */
+void log_block(struct slice lines);
+const char *log_name(void);
 
 #endif

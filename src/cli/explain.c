@@ -35,10 +35,10 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/help.h"
-#include "cli/hint.h"
 #include "cli/options.h"
 #include "cli/report.h"
 #include "host/examine.h"
+#include "session/hint.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -101,7 +101,7 @@ static bool answer_all(const struct options *options, const struct session *sess
             if (item->answer.decision.allowed)
                 continue;
             explanation->all_allowed = false;
-            item->has_hint = hint_find(&options->request, session, &item->answer, &item->hint);
+            item->has_hint = hint_find(arena, session, &item->answer, false, &item->hint);
             if (item->hint.left_out)
                 blame(arena, item->hint.left_out, &item->answer.decision);
         }
@@ -123,26 +123,10 @@ static const char *object_text(struct arena *arena, const struct answer *answer)
     return arena_printf(arena, "%s -> %s", object, escaped(arena, answer->real));
 }
 
-/* For a denial without a hint: why there is none. */
-static const char *no_hint_text(struct arena *arena, const struct answer *answer)
-{
-    const struct origin *origin = &answer->decision.origin;
-
-    if (answer->by_backend)
-        return "no rule allows it without namespaces; see cloche doctor";
-    if (answer->question.operation == OPERATION_UNIX)
-        return "no single socket can be allowed here: see cloche explain";
-    if (!origin->file || strcmp(origin->file, "built-in") == 0)
-        return "nothing allows it: cloche's own rule";
-    if (strcmp(origin->file, "command line") == 0)
-        return arena_printf(arena, "to allow: leave out %s", escaped(arena, slice_of(origin->path)));
-    return arena_printf(arena, "no option allows it: change %s", origin_text(arena, origin));
-}
-
 static void append_hint(struct arena *arena, const struct explained *item, struct text *out)
 {
     if (!item->has_hint) {
-        text_appendf(out, "; %s", no_hint_text(arena, &item->answer));
+        text_appendf(out, "; %s", hint_none_text(arena, &item->answer));
         return;
     }
     if (item->hint.left_out) {

@@ -52,7 +52,8 @@ static const char policy_options[] = "Policy:\n"
                                      "                            protected-names, metadata, truncate\n"
                                      "  --control-fd N            take new lists of hosts from this descriptor\n"
                                      "  --lifeline-fd N           end the run when the other end of this pipe is gone\n"
-                                     "  --ask, --events FILE|fd:N (refused for now)\n"
+                                     "  --events FILE|fd:N        what was refused or connected to, as JSON lines\n"
+                                     "  --ask                     (refused for now)\n"
                                      "\n";
 
 static const char run[] = "Run a command under a policy.\n"

@@ -22,6 +22,7 @@ enum action {
     ACTION_DEGRADED,
     ACTION_CONTROL,
     ACTION_LIFELINE,
+    ACTION_EVENTS,
     ACTION_UNBUILT,
     ACTION_VERBOSE,
     ACTION_QUIET,
@@ -57,7 +58,7 @@ static const struct option_word option_words[] = {
     {"memory", 0, true, ACTION_ADD, OPTION_MEMORY},
     {"pids", 0, true, ACTION_ADD, OPTION_PIDS},
     {"ask", 0, false, ACTION_UNBUILT, 0},
-    {"events", 0, true, ACTION_UNBUILT, 0},
+    {"events", 0, true, ACTION_EVENTS, 0},
     {"control-fd", 0, true, ACTION_CONTROL, 0},
     {"lifeline-fd", 0, true, ACTION_LIFELINE, 0},
     {"backend", 0, true, ACTION_BACKEND, 0},
@@ -230,6 +231,9 @@ static bool apply(struct parser *parser, const struct option_word *word, const c
         return take_descriptor(parser, name, value, &options->request.control_fd, err);
     case ACTION_LIFELINE:
         return take_descriptor(parser, name, value, &options->request.lifeline_fd, err);
+    case ACTION_EVENTS:
+        options->events = value;
+        return true;
     case ACTION_UNBUILT:
         add_unbuilt(options, name);
         return true;

@@ -3,18 +3,9 @@
  * they are what the policy protects. */
 #include "cli/report.h"
 
-#include "cli/question.h"
+#include "session/question.h"
 
 #include <string.h>
-
-const char *origin_text(struct arena *arena, const struct origin *origin)
-{
-    if (!origin->file)
-        return "built-in";
-    if (!origin->path || !origin->path[0])
-        return escaped(arena, slice_of(origin->file));
-    return escaped(arena, slice_of(arena_printf(arena, "%s: %s", origin->file, origin->path)));
-}
 
 size_t report_objections(const struct options *options, const struct session *session, struct objection **objections)
 {
@@ -45,13 +36,6 @@ size_t report_objections(const struct options *options, const struct session *se
         };
     *objections = list;
     return count;
-}
-
-const char *source_name(struct arena *arena, const struct policy_source *source)
-{
-    if (source->kind == SOURCE_PRESET)
-        return arena_printf(arena, "preset:%s", source->name);
-    return source->name;
 }
 
 static const char *network_name(enum network_mode mode)

@@ -27,10 +27,4 @@ struct objection {
 
 size_t report_objections(const struct options *options, const struct session *session, struct objection **objections);
 
-/* A file's path, or "preset:NAME". */
-const char *source_name(struct arena *arena, const struct policy_source *source);
-
-/* "FILE: JSON.PATH", fit for a terminal. */
-const char *origin_text(struct arena *arena, const struct origin *origin);
-
 #endif

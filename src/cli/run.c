@@ -11,7 +11,7 @@
 #include "cli/options.h"
 #include "cli/report.h"
 #include "policy/variables.h"
-#include "session/run.h"
+#include "session/events_target.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -139,6 +139,11 @@ int command_run(int argc, char **argv)
     log_set_level(options.level);
     if (!options.request.command) {
         log_error("no command given: cloche run [OPTIONS] COMMAND [ARG...]; see cloche run --help");
+        return STATUS_REFUSED;
+    }
+
+    if (options.events && !events_target_open(&arena, options.events, &options.request, &err)) {
+        log_error("%s", err.text);
         return STATUS_REFUSED;
     }
 

@@ -18,6 +18,15 @@ struct jail_watch {
 
 enum { JAIL_WATCHES_MAX = 16 };
 
+/* Limits that a run can meet. */
+enum jail_limit { JAIL_MEMORY, JAIL_PROCESSES, JAIL_OPEN_FILES, JAIL_FILE_SIZE, JAIL_TIME };
+
+/* Whoever wants to know of those that were hit; they are said on stderr in any case. */
+struct jail_listener {
+    void (*limit)(void *argument, enum jail_limit limit, const char *words);
+    void *argument;
+};
+
 /* The filtered network. */
 struct jail_network {
     void *argument;

@@ -248,11 +248,11 @@ static _Noreturn void leave(const struct init *init)
     _exit(0);
 }
 
-static void tell_limit(void *argument, const char *line)
+static void tell_limit(void *argument, enum jail_limit limit, const char *line)
 {
     const struct init *init = argument;
 
-    report_send(init->control, REPORT_LIMIT, 0, line);
+    report_send(init->control, REPORT_LIMIT, (int)limit, line);
 }
 
 static _Noreturn void end_in_time(struct init *init, struct sampler *sampler)

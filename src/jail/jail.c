@@ -14,6 +14,7 @@
 #include "jail/terminal.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -62,23 +63,39 @@ static int status_of(int wait_status)
 }
 
 /* True if the kernel killed the run for its memory. */
-static bool say_cgroup_hits(const struct plan *plan, const struct cgroup *cgroup)
+static bool say_cgroup_hits(const struct supervised *supervised, const struct cgroup *cgroup)
 {
+    const struct plan *plan = supervised->plan;
     struct cgroup_hits hits = cgroup_hits(cgroup);
     char limit[32];
+    char words[256];
 
     size_text(plan->memory.value, limit, sizeof limit);
-    if (hits.memory)
-        log_error("killed for using more memory than %s, the limit (limits.memory, --memory)", limit);
-    if (hits.processes)
-        log_error("the limit of %llu processes was reached, and no more could start (limits.processes, --pids)",
-                  (unsigned long long)plan->processes.value);
+    if (hits.memory) {
+        snprintf(words, sizeof words, "killed for using more memory than %s, the limit (limits.memory, --memory)",
+                 limit);
+        supervise_say_limit(supervised, JAIL_MEMORY, words);
+    }
+    if (hits.processes) {
+        snprintf(words, sizeof words,
+                 "the limit of %llu processes was reached, and no more could start (limits.processes, --pids)",
+                 (unsigned long long)plan->processes.value);
+        supervise_say_limit(supervised, JAIL_PROCESSES, words);
+    }
     return hits.memory;
 }
 
-static enum jail_end conclude(const struct plan *plan, const struct supervised *supervised, bool reported,
-                              bool timed_out, bool out_of_memory, const struct report *report, int *status,
-                              struct error *err)
+static void say_time_is_over(const struct supervised *supervised)
+{
+    char words[256];
+
+    snprintf(words, sizeof words, "killed after %llu second%s, the limit (limits.wallSeconds, --timeout)",
+             (unsigned long long)supervised->plan->wall_seconds, supervised->plan->wall_seconds == 1 ? "" : "s");
+    supervise_say_limit(supervised, JAIL_TIME, words);
+}
+
+static enum jail_end conclude(const struct supervised *supervised, bool reported, bool timed_out, bool out_of_memory,
+                              const struct report *report, int *status, struct error *err)
 {
     if (!reported) {
         *status = JAIL_STATUS_SIGNAL + SIGKILL;
@@ -90,8 +107,7 @@ static enum jail_end conclude(const struct plan *plan, const struct supervised *
             log_error("%s ended before the run did, and nothing can be let through without it: the run was ended",
                       supervised->doorman.attendant->name);
         else if (timed_out)
-            log_error("killed after %llu second%s, the limit (limits.wallSeconds, --timeout)",
-                      (unsigned long long)plan->wall_seconds, plan->wall_seconds == 1 ? "" : "s");
+            say_time_is_over(supervised);
         else
             log_error("the sandbox was killed from outside, and the command with it");
         return JAIL_ENDED;
@@ -215,8 +231,8 @@ static enum jail_end run(struct supervised *supervised, char *const *argv, struc
             clean_up_confined(plan);
         bool killed = !reported || (report.kind == REPORT_ENDED && status_of(report.value) > JAIL_STATUS_SIGNAL);
         terminal_take_back(&supervised->terminal, killed);
-        bool out_of_memory = say_cgroup_hits(plan, cgroup);
-        end = conclude(plan, supervised, reported, timed_out, out_of_memory, &report, status, err);
+        bool out_of_memory = say_cgroup_hits(supervised, cgroup);
+        end = conclude(supervised, reported, timed_out, out_of_memory, &report, status, err);
     }
     fd_close(&supervised->control);
     return end;
@@ -231,6 +247,7 @@ enum jail_end jail_run(const struct plan *plan, char *const *argv, struct head_s
         .network = company->network,
         .watches = company->watches,
         .watch_count = company->watch_count,
+        .listener = company->listener,
         .control = -1,
         .doorman = {.attendant = company->doorman, .socket = -1, .listener = -1, .pid = -1, .pidfd = -1},
     };

@@ -46,6 +46,7 @@ struct jail_company {
     const struct attendant *doorman; /* there if and only if the plan has need of one */
     struct jail_watch *watches;      /* at most JAIL_WATCHES_MAX */
     size_t watch_count;
+    const struct jail_listener *listener; /* NULL: nobody */
 };
 
 /* Runs `argv` (NULL at the end) and waits until it and everything it left

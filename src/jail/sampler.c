@@ -150,8 +150,8 @@ static bool ended_by(int wait_status, int signal)
            (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 128 + signal);
 }
 
-void sampler_conclude(struct sampler *sampler, int wait_status, void (*say)(void *argument, const char *line),
-                      void *argument)
+void sampler_conclude(struct sampler *sampler, int wait_status,
+                      void (*say)(void *argument, enum jail_limit limit, const char *line), void *argument)
 {
     const struct plan *plan = sampler->plan;
     char line[256];
@@ -166,7 +166,7 @@ void sampler_conclude(struct sampler *sampler, int wait_status, void (*say)(void
         snprintf(line, sizeof line,
                  "killed for using %s of memory, the limit being %s (limits.memory, --memory; found by measuring)",
                  used, limit);
-        say(argument, line);
+        say(argument, JAIL_MEMORY, line);
     }
     if (watches_processes(plan) && sampler->processes_seen + plan->processes.value / 10 >= plan->processes.value) {
         if (sampler->processes_seen < plan->processes.value)
@@ -179,16 +179,16 @@ void sampler_conclude(struct sampler *sampler, int wait_status, void (*say)(void
                      "the limit of %" PRIu64
                      " processes was reached, and no more could start (limits.processes, --pids)",
                      plan->processes.value);
-        say(argument, line);
+        say(argument, JAIL_PROCESSES, line);
     }
     if (sampler->files_reached) {
         snprintf(line, sizeof line, "a process reached the limit of %" PRIu64 " open files (limits.openFiles)",
                  plan->open_files);
-        say(argument, line);
+        say(argument, JAIL_OPEN_FILES, line);
     }
     if (plan->file_size && ended_by(wait_status, SIGXFSZ)) {
         size_text(plan->file_size, limit, sizeof limit);
         snprintf(line, sizeof line, "a file reached the limit of %s (limits.fileSize)", limit);
-        say(argument, line);
+        say(argument, JAIL_FILE_SIZE, line);
     }
 }

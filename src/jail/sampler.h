@@ -3,6 +3,7 @@
 #ifndef CLOCHE_JAIL_SAMPLER_H
 #define CLOCHE_JAIL_SAMPLER_H
 
+#include "jail/company.h"
 #include "jail/measure.h"
 
 struct sampler {
@@ -30,8 +31,8 @@ bool sampler_look(struct sampler *sampler);
 /* One last sample when the command has ended and what it left behind still
  * lives; `wait_status` is the command's. Then one line per limit that was hit, for
  * people: calls `say`. */
-void sampler_conclude(struct sampler *sampler, int wait_status, void (*say)(void *argument, const char *line),
-                      void *argument);
+void sampler_conclude(struct sampler *sampler, int wait_status,
+                      void (*say)(void *argument, enum jail_limit limit, const char *line), void *argument);
 
 /* "64M": as people write sizes in a policy. At least 32 bytes. */
 void size_text(uint64_t bytes, char *text, size_t size);

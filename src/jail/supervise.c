@@ -219,6 +219,13 @@ static bool hear_doorman(struct supervised *run, short events)
     return false;
 }
 
+void supervise_say_limit(const struct supervised *run, enum jail_limit limit, const char *words)
+{
+    log_error("%s", words);
+    if (run->listener)
+        run->listener->limit(run->listener->argument, limit, words);
+}
+
 bool supervise(struct supervised *run, struct report *report, bool *timed_out)
 {
     struct pollfd polled[POLLED_COUNT];
@@ -240,7 +247,7 @@ bool supervise(struct supervised *run, struct report *report, bool *timed_out)
             if (!report_receive(run->control, report))
                 return false;
             if (report->kind == REPORT_LIMIT) {
-                log_error("%s", report->error.text);
+                supervise_say_limit(run, (enum jail_limit)report->value, report->error.text);
             } else if (report->kind == REPORT_STOPPED) {
                 follow_stop(run, report->value);
             } else {

@@ -19,6 +19,7 @@ struct supervised {
     struct jail_network *network; /* NULL: it is not filtered */
     struct jail_watch *watches;
     size_t watch_count;
+    const struct jail_listener *listener; /* NULL: nobody */
     pid_t init;
     int control;
     int signals; /* signalfd over supervise_signals(), not blocking */
@@ -29,6 +30,9 @@ struct supervised {
     bool stop_asked;   /* a stop signal was passed on since the command last went on */
     bool interrupted;  /* the terminal's interrupt key was pressed */
 };
+
+/* Says that a limit was hit. */
+void supervise_say_limit(const struct supervised *run, enum jail_limit limit, const char *words);
 
 /* Waits for the last report. False if there was none: pid 1 is gone, because it
  * was killed or because the time was up (then `*timed_out`). */

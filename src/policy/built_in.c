@@ -191,6 +191,8 @@ static void deny_own_files(struct policy *policy)
         deny_writing(policy, "cloche's own policy", named);
     for (size_t i = 0; i < policy->sources.count; i++)
         deny_writing(policy, "the policy of this run", policy->sources.items[i].text);
+    if (policy->events_file.len > 0)
+        deny_writing(policy, "the events of this run", policy->events_file);
 }
 
 /* /proc and /dev of the run's own; or the host's /proc, where no other can be

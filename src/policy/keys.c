@@ -260,17 +260,22 @@ static const struct key limits_keys[] = {
     {.name = NULL},
 };
 
-static const char watching[] = "reporting what is refused";
-static const char logging[] = "a log of what is refused";
-
 static const struct key violation_keys[] = {
-    {.name = "enableDetection", .type = KEY_BOOLEAN, .unbuilt = watching},
-    {.name = "watch", .type = KEY_WORD, .words = watch_words, .apply = watch_apply, .unbuilt = watching},
-    {.name = "logViolations", .type = KEY_BOOLEAN, .unbuilt = logging},
-    {.name = "violationLogPath", .type = KEY_TEXT, .about = "a path", .unbuilt = logging},
-    {.name = "useStrace",
-     .type = KEY_BOOLEAN,
-     .no_effect = "what is refused is not reported yet, and will need no strace"},
+    {.name = "enableDetection", .type = KEY_BOOLEAN, .offset = AT(violation.detection)},
+    {.name = "watch",
+     .type = KEY_WORD,
+     .words = watch_words,
+     .offset = AT(violation.watch),
+     .unbuilt = "watching what is read",
+     .unbuilt_word = "all"},
+    {.name = "logViolations", .type = KEY_BOOLEAN, .offset = AT(violation.log)},
+    {.name = "violationLogPath",
+     .type = KEY_TEXT,
+     .about = "a path",
+     .apply = log_path_apply,
+     .origin_offset = AT(violation.log_path_origin)},
+    {.name = "chain", .type = KEY_BOOLEAN, .offset = AT(violation.chain)},
+    {.name = "useStrace", .type = KEY_BOOLEAN, .no_effect = "what is refused is seen without strace"},
     {.name = NULL},
 };
 
@@ -378,11 +383,7 @@ const struct key policy_keys[] = {
     {.name = "seccomp", .type = KEY_OBJECT, .flags = KEY_IN_SRT, .children = seccomp_keys},
     {.name = "limits", .type = KEY_OBJECT, .children = limits_keys},
     {.name = "violation", .type = KEY_OBJECT, .children = violation_keys},
-    {.name = "ignoreViolations",
-     .type = KEY_MAP,
-     .flags = KEY_IN_SRT,
-     .apply = ignore_violations_apply,
-     .unbuilt = watching},
+    {.name = "ignoreViolations", .type = KEY_MAP, .flags = KEY_IN_SRT, .apply = ignore_violations_apply},
     {.name = "credentials", .type = KEY_OBJECT, .flags = KEY_IN_SRT | KEY_STRICT, .children = credentials_keys},
     {.name = "git", .type = KEY_OBJECT, .flags = KEY_IN_SRT, .children = git_keys},
     {.name = "allowNestedUserNamespaces",

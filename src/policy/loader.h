@@ -150,7 +150,7 @@ void unprotect_finish(struct loader *loader);
 void ignore_violations_apply(struct loader *loader, const struct key *key, const struct place *place,
                              const json_t *value);
 void enable_proxy_apply(struct loader *loader, const struct key *key, const struct place *place, const json_t *value);
-void watch_apply(struct loader *loader, const struct key *key, const struct place *place, const json_t *value);
+void log_path_apply(struct loader *loader, const struct key *key, const struct place *place, const json_t *value);
 void mitm_proxy_apply(struct loader *loader, const struct key *key, const struct place *place, const json_t *value);
 void tls_apply(struct loader *loader, const struct key *key, const struct place *place, const json_t *value);
 const char *protected_name_check(struct slice text);

@@ -261,6 +261,7 @@ struct policy {
 
     /* Files this policy was made of: never writable inside. */
     struct name_rules sources;
+    struct slice events_file; /* nor is what --events names; empty: none */
 
     struct unbuilt *unbuilt;
     size_t unbuilt_count;

@@ -180,6 +180,15 @@ void tls_apply(struct loader *loader, const struct key *key, const struct place 
 
 /* ---- violations ---- */
 
+static void ignore(struct loader *loader, struct slice command, struct slice text)
+{
+    struct policy *policy = loader->policy;
+
+    policy->ignored = arena_grow(policy->arena, policy->ignored, policy->ignored_count, policy->ignored_count + 1,
+                                 &policy->ignored_capacity, sizeof *policy->ignored);
+    policy->ignored[policy->ignored_count++] = (struct ignore_rule){command, text};
+}
+
 void ignore_violations_apply(struct loader *loader, const struct key *key, const struct place *place,
                              const json_t *object)
 {
@@ -187,11 +196,11 @@ void ignore_violations_apply(struct loader *loader, const struct key *key, const
     json_t *value;
     struct slice text;
 
-    /* srt's own command line reports nothing either. */
-    unbuilt_note(loader, key, place, !loader->srt && json_object_size(object) > 0);
+    (void)key;
     json_object_foreach((json_t *)object, name, value)
     {
         struct place here = {.parent = place, .name = name};
+        struct slice command = arena_slice(loader->arena, slice_of(name));
         if (!json_is_array(value)) {
             loader_problem(loader, &here, "found %s; an array of strings is expected",
                            value_words(loader->arena, value));
@@ -199,12 +208,15 @@ void ignore_violations_apply(struct loader *loader, const struct key *key, const
         }
         for (size_t i = 0; i < json_array_size(value) && !loader->problems_unsaid; i++) {
             struct place entry = {.parent = &here, .index = i};
-            value_any_text(loader, &entry, json_array_get(value, i), "a string", true, &text);
+            if (value_any_text(loader, &entry, json_array_get(value, i), "a string", true, &text))
+                ignore(loader, command, text);
         }
     }
 }
 
-void watch_apply(struct loader *loader, const struct key *key, const struct place *place, const json_t *value)
+void log_path_apply(struct loader *loader, const struct key *key, const struct place *place, const json_t *value)
 {
-    unbuilt_note(loader, key, place, !slice_is(json_slice(value), "off"));
+    (void)key;
+    if (!file_absolute(loader, json_slice(value), &loader->policy->violation.log_path, &loader->reason))
+        loader_problem(loader, place, "%s", loader->reason.text);
 }

@@ -40,20 +40,6 @@ static bool check_owner(int fd, const char *name, struct error *err)
     return true;
 }
 
-static bool make_state_directory(struct arena *arena, const struct surroundings *around, struct slice state,
-                                 struct error *err)
-{
-    /* A home that does not exist is not ours to make. */
-    size_t depth = path_covers(around->home, state) ? path_depth(around->home) : 0;
-
-    while (depth++ < path_depth(state)) {
-        const char *path = arena_slice(arena, path_prefix(state, depth)).ptr;
-        if (mkdir(path, 0700) < 0 && errno != EEXIST)
-            return error_set_errno(err, errno, "cannot make the directory %s", path);
-    }
-    return true;
-}
-
 /* `*directory` stays -1 and `*absent` is set when it is not there and not to be
  * made. */
 static bool open_store(struct arena *arena, const struct surroundings *around, bool make, int *directory,
@@ -64,7 +50,8 @@ static bool open_store(struct arena *arena, const struct surroundings *around, b
     FD_CLEANUP int fd = -1;
 
     *absent = false;
-    if (make && !make_state_directory(arena, around, state, err))
+    /* A home that does not exist is not ours to make. */
+    if (make && !directory_make(arena, path_covers(around->home, state) ? around->home : SLICE("/"), state, err))
         return false;
     fd = open(state.ptr, O_PATH | O_DIRECTORY | O_CLOEXEC);
     *name = state.ptr;

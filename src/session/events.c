@@ -1,22 +1,144 @@
-/* Events are made here from what the doorman says. It handles what the command
- * wants of it, so its records are parsed as if they were hostile; the supervisor
- * never waits for one. */
+/* Events are made here from what the doorman says and what limits were hit. The
+ * doorman handles what the command wants of it, so its records are parsed as if
+ * they were hostile; the supervisor never waits for one.
+ *
+ * Most runs have nothing to tell. So nothing is opened, and nobody is asked, before
+ * the first event. */
 #include "session/events.h"
 
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/path.h"
 #include "doorman/records.h"
-#include "policy/decide.h"
+#include "session/event_rule.h"
 #include "watch/calls.h"
+#include "watch/ignore.h"
+#include "watch/summary.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-/* How many records are read before signals and reports have their turn. */
-enum { AT_ONCE_MAX = 64 };
+/* How many records are read before signals and reports have their turn; how many
+ * hints are tried in one run. */
+enum { AT_ONCE_MAX = 64, HINTS_MAX = 200, COMMAND_MAX = 4096 };
+
+/* ---- lines ---- */
+
+static struct slice join_command(struct arena *arena, const struct session *session, bool quoted)
+{
+    struct text out = text_in(arena);
+    char *const *word = session->around.command;
+
+    for (; word && *word && out.len < COMMAND_MAX; word++)
+        text_appendf(&out, "%s%s", out.len ? " " : "", quoted ? shell_word(arena, *word) : *word);
+    return text_slice(&out);
+}
+
+/* The run's own line is written before its first event, or with its last. */
+static struct event_run describe(struct arena *arena, struct events *events)
+{
+    const struct session *session = events->session;
+    const char **policies = arena_alloc(arena, (session->source_count + 1) * sizeof *policies);
+
+    for (size_t i = 0; i < session->source_count; i++)
+        policies[i] = source_name(arena, &session->sources[i]);
+    return (struct event_run){
+        .id = watch_run(&events->watch),
+        .start = events->start,
+        .command = join_command(arena, session, true),
+        .project = session->around.project,
+        .policies = policies,
+        .policy_count = session->source_count,
+        .pid = getpid(),
+    };
+}
+
+static void start_lines(struct events *events)
+{
+    struct arena arena ARENA_CLEANUP = {0};
+    struct text out = text_in(&arena);
+
+    if (events->log_started)
+        return;
+    const struct event_run run = describe(&arena, events);
+    event_write_start(&out, &run);
+    event_log_append(&events->log, text_slice(&out));
+    if (!events->stream_started)
+        event_stream_write(&events->stream, text_slice(&out));
+    events->log_started = events->stream_started = true;
+}
+
+static void write_line(void *argument, struct slice line)
+{
+    struct events *events = argument;
+
+    start_lines(events);
+    event_log_append(&events->log, line);
+    event_stream_write(&events->stream, line);
+}
+
+/* --events gets the run's lines even if there is nothing between them. */
+static void end_lines(struct events *events, int status)
+{
+    struct arena arena ARENA_CLEANUP = {0};
+    struct text start = text_in(&arena);
+    struct text end = text_in(&arena);
+
+    if (!events->log_started && events->stream.fd < 0)
+        return;
+    const struct event_run run = describe(&arena, events);
+    event_write_start(&start, &run);
+    event_write_end(&end, &run, status, events->watch.denied);
+    if (!events->stream_started)
+        event_stream_write(&events->stream, text_slice(&start));
+    event_stream_write(&events->stream, text_slice(&end));
+    if (events->log_started)
+        event_log_append(&events->log, text_slice(&end));
+}
+
+/* ---- events ---- */
+
+static void say(const struct event *event)
+{
+    struct arena arena ARENA_CLEANUP = {0};
+
+    if (log_is_verbose())
+        log_detail("%s: %s %s%s%s%s%s", event_kind_name(event->kind), event_verdict_name(event->verdict),
+                   escaped(&arena, event->object), event->program.len ? " by " : "", escaped(&arena, event->program),
+                   event->reason.len ? ": " : "", escaped(&arena, event->reason));
+}
+
+static bool is_ignored(const struct session *session, const struct event *event)
+{
+    struct arena arena ARENA_CLEANUP = {0};
+
+    return session->policy.ignored_count > 0 &&
+           event_is_ignored(&session->policy, join_command(&arena, session, false), event);
+}
+
+void events_tell(struct events *events, const struct event *event)
+{
+    struct arena arena ARENA_CLEANUP = {0};
+    struct event full = *event;
+
+    if (!events->session->policy.violation.detection || is_ignored(events->session, event))
+        return;
+    if (!watch_find(&events->watch, event)) {
+        bool with_hint = event->verdict == EVENT_DENIED && events->hints < HINTS_MAX;
+        events->hints += with_hint;
+        event_find_rule(&arena, events->session, with_hint, &full);
+        say(&full);
+    }
+    watch_note(&events->watch, &full);
+}
+
+/* ---- the doorman's ---- */
 
 static enum event_kind kind_of(const struct doorman_record *record)
 {
@@ -102,46 +224,93 @@ static void read_records(void *argument, struct jail_watch *watch)
     }
 }
 
-static void find_rule(const struct policy *policy, struct event *event)
-{
-    struct decision decision;
-    bool is_path = event->object.len > 0 && event->object.ptr[0] == '/';
+/* ---- limits ---- */
 
-    if (event->kind == EVENT_FS_READ && is_path)
-        decision = decide_real_path(policy, OPERATION_READ, event->object);
-    else if (event->kind == EVENT_FS_WRITE && is_path)
-        decision = decide_real_path(policy, OPERATION_WRITE, event->object);
-    else if (event->kind == EVENT_UNIX_CONNECT)
-        decision = decide_unix(policy, event->object);
+static void tell_limit(void *argument, enum jail_limit limit, const char *words)
+{
+    struct events *events = argument;
+    const struct policy *policy = &events->session->policy;
+    const struct plan *plan = &events->session->plan;
+    const struct {
+        const char *key;
+        const char *option; /* NULL: only a policy can say it */
+        uint64_t value;
+        struct origin origin;
+    } limits[] = {
+        [JAIL_MEMORY] = {"limits.memory", "--memory", plan->memory.value, policy->limits.memory_origin},
+        [JAIL_PROCESSES] = {"limits.processes", "--pids", plan->processes.value, policy->limits.processes_origin},
+        [JAIL_OPEN_FILES] = {"limits.openFiles", NULL, plan->open_files, {0}},
+        [JAIL_FILE_SIZE] = {"limits.fileSize", NULL, plan->file_size, {0}},
+        [JAIL_TIME] = {"limits.wallSeconds", "--timeout", plan->wall_seconds, {0}},
+    };
+    char hint[128] = "";
+
+    if ((size_t)limit >= sizeof limits / sizeof *limits)
+        return;
+    /* Twice as much is a guess; that it was not enough is known. */
+    if (limits[limit].option)
+        snprintf(hint, sizeof hint, "%s %llu", limits[limit].option, 2 * (unsigned long long)limits[limit].value);
     else
-        return;
-    /* What the doorman knows beyond decide(): git's directories, what would be moved. */
-    if (decision.allowed && event->kind == EVENT_FS_WRITE && event->verdict == EVENT_DENIED && event->reason.len)
-        event->rule = (struct origin){"built-in", "protected names"};
-    if (decision.allowed != (event->verdict != EVENT_DENIED))
-        return;
-    event->rule = decision.origin;
-    if (event->reason.len == 0 && event->verdict == EVENT_DENIED)
-        event->reason = decision.reason.len || !decision.why ? decision.reason : slice_of(decision.why);
+        snprintf(hint, sizeof hint, "policy: {\"limits\": {\"%s\": %llu}}", limits[limit].key + strlen("limits."),
+                 2 * (unsigned long long)limits[limit].value);
+    const struct event event = {
+        .kind = EVENT_LIMIT,
+        .verdict = EVENT_DENIED,
+        .op = SLICE("reach"),
+        .object = slice_of(limits[limit].key),
+        .reason = slice_of(words),
+        .rule = limits[limit].origin.file ? limits[limit].origin : (struct origin){"policy", limits[limit].key},
+        .hint = slice_of(hint),
+    };
+    events_tell(events, &event);
 }
 
-void events_tell(struct events *events, const struct event *event)
-{
-    struct event full = *event;
+/* ---- the whole ---- */
 
-    if (!full.rule.file && !watch_find(&events->watch, event))
-        find_rule(&events->session->policy, &full);
-    watch_note(&events->watch, &full);
+/* The log must be out of reach. In the state directory it is; a place of the
+ * user's choosing is looked at: what stands in a directory that the command may
+ * write could be exchanged when it is rotated. */
+static bool check_log(const struct session *session, const char *path, struct error *err)
+{
+    const struct policy *policy = &session->policy;
+    struct slice real;
+    struct decision decision;
+    struct error ignored;
+
+    if (policy->violation.log_path.len == 0 || policy->filesystem.disabled)
+        return true;
+    if (!decide_path(policy, session->tree, OPERATION_WRITE, path_parent(slice_of(path)), &real, &decision, &ignored) ||
+        !decision.allowed || decision.backing != BACKING_HOST)
+        return true;
+    return error_set(err,
+                     "the log %s would stand in a directory that the command may write, and could be forged "
+                     "(%s: %s): name another place",
+                     path, policy->violation.log_path_origin.file, policy->violation.log_path_origin.path);
 }
 
 bool events_open(const struct session *session, struct jail_watch *watch, struct events *events, struct error *err)
 {
+    const struct policy *policy = &session->policy;
     int ends[2];
 
-    *events = (struct events){.session = session, .records = -1, .doorman = -1};
+    *events = (struct events){.session = session,
+                              .stream = {.fd = session->request->events_fd > 0 ? session->request->events_fd : -1},
+                              .log = {.fd = -1},
+                              .records = -1,
+                              .doorman = -1,
+                              .listener = {tell_limit, events}};
     *watch = (struct jail_watch){.fd = -1};
     watch_open(&events->watch);
-    if (!plan_has_doorman(&session->plan))
+    events->watch.write = write_line;
+    events->watch.argument = events;
+    clock_gettime(CLOCK_REALTIME, &events->start);
+    if (policy->violation.detection && policy->violation.log) {
+        const char *path = event_log_path(session->arena, policy);
+        if (!check_log(session, path, err))
+            return false;
+        event_log_open(&events->log, path, policy);
+    }
+    if (!plan_has_doorman(&session->plan) || !policy->violation.detection)
         return true;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         return error_set_errno(err, errno, "cannot make a socket for the doorman");
@@ -151,7 +320,36 @@ bool events_open(const struct session *session, struct jail_watch *watch, struct
     return true;
 }
 
-void events_close(struct events *events)
+static bool wants_colour(void)
+{
+    const char *unwanted = getenv("NO_COLOR");
+    const char *terminal = getenv("TERM");
+
+    return !(unwanted && *unwanted) && !(terminal && strcmp(terminal, "dumb") == 0) && isatty(STDERR_FILENO);
+}
+
+static void say_summary(const struct events *events)
+{
+    struct arena arena ARENA_CLEANUP = {0};
+    struct text out = text_in(&arena);
+    const struct summary_style style = {
+        .name = log_name(),
+        .colour = events->watch.count > 0 && wants_colour(),
+        .note = events->reads_watched ? NULL : "reads were not watched",
+    };
+
+    /* srt says nothing of its own, and has no option to name. */
+    if (events->session->around.personality == PERSONALITY_SRT)
+        return;
+    summary_write(&out, &events->watch, &style);
+    log_block(text_slice(&out));
+    if (events->log.lost)
+        log_warning("%zu lines are not in the log: %s", events->log.lost, events->log.why.text);
+    if (events->stream.lost)
+        log_warning("%zu lines were not written to --events: %s", events->stream.lost, strerror(events->stream.error));
+}
+
+void events_close(struct events *events, enum jail_end end, int status)
 {
     struct doorman_record record;
 
@@ -161,5 +359,10 @@ void events_close(struct events *events)
     fd_close(&events->records);
     fd_close(&events->doorman);
     watch_finish(&events->watch);
+    if (end == JAIL_ENDED) {
+        end_lines(events, status);
+        say_summary(events);
+    }
+    event_log_close(&events->log);
     watch_close(&events->watch);
 }

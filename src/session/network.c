@@ -124,7 +124,6 @@ static bool serve_inside(void *argument, int socket)
 static void tell(void *argument, const struct net_event *event)
 {
     struct network *network = argument;
-    struct arena arena ARENA_CLEANUP = {0};
     struct net_event full = *event;
     struct decision decision;
     struct host host;
@@ -135,7 +134,7 @@ static void tell(void *argument, const struct net_event *event)
         decision = decide_connect(network->judge.policy, &host, full.port);
         full.decision = decision.allowed ? &decision : NULL;
     }
-    refused_hosts_note(&network->refused, &arena, &full);
+    net_events_tell(&network->events, &full);
 }
 
 static bool judge_open(struct network *network, struct error *err)
@@ -157,7 +156,7 @@ static void begun(void *argument, pid_t init)
 {
     struct network *network = argument;
 
-    network->refused.init = init;
+    network->events.init = init;
     fd_close(&network->inside.socket);
     network->watches[WATCH_INSIDE].fd = network->served;
 }
@@ -223,7 +222,7 @@ static bool configure(struct network *network, struct error *err)
      * cannot): only srt insists. */
     if (policy->around.personality == PERSONALITY_SRT)
         memcpy(config->token, policy->around.proxy_token, sizeof config->token);
-    config->tell_ends = log_is_verbose();
+    config->tell_ends = log_is_verbose() || policy->violation.detection;
     config->require_host_match = policy->network.require_host_match;
     config->refuse_opaque_tunnels = policy->network.refuse_opaque_tunnels;
     config->external_http = (uint16_t)policy->network.http_proxy_port;
@@ -234,7 +233,7 @@ static bool configure(struct network *network, struct error *err)
 }
 
 bool network_open(struct session *session, struct arena *shared, int control_fd, struct jail_watch *watches,
-                  struct network *network, struct error *err)
+                  struct events *events, struct network *network, struct error *err)
 {
     const struct plan *plan = &session->plan;
     uint16_t *host_ports = arena_alloc(shared, plan->host_port_count * sizeof *host_ports);
@@ -243,6 +242,7 @@ bool network_open(struct session *session, struct arena *shared, int control_fd,
     *network = (struct network){.session = session,
                                 .shared = shared,
                                 .watches = watches,
+                                .events = {.events = events},
                                 .served = -1,
                                 .alarm = -1,
                                 .inside = {.socket = -1},
@@ -292,7 +292,4 @@ void network_close(struct network *network)
     fd_close(&network->inside.socket);
     close_published(&network->config);
     reload_close(&network->reload);
-    /* srt says nothing of its own, and has no option to name. */
-    if (network->session->around.personality != PERSONALITY_SRT)
-        refused_hosts_say(&network->refused);
 }

@@ -7,8 +7,8 @@
 #include "net/inside.h"
 #include "net/judge.h"
 #include "net/net.h"
+#include "session/net_events.h"
 #include "session/prepare.h"
-#include "session/refused_hosts.h"
 #include "session/reload.h"
 
 struct network {
@@ -19,7 +19,7 @@ struct network {
     struct net_process process;
     struct net_judge judge;
     struct reload reload;
-    struct refused_hosts refused;
+    struct net_events events;
     int served; /* the network process's end of what leads inside, until it has it */
     int alarm;  /* can be read when it is time to start it */
     bool started;
@@ -35,9 +35,9 @@ enum { NETWORK_WATCHES = 4 };
  * descriptor of --control-fd; 0: none. `watches` are NETWORK_WATCHES of the supervisor's. network_close must follow in
  * any case. */
 bool network_open(struct session *session, struct arena *shared, int control, struct jail_watch *watches,
-                  struct network *network, struct error *err);
+                  struct events *events, struct network *network, struct error *err);
 
-/* Ends the network process, and says what was refused. */
+/* Ends the network process. */
 void network_close(struct network *network);
 
 #endif

@@ -96,7 +96,8 @@ static bool choose_sources(struct arena *arena, const struct session_request *re
 bool session_read(struct arena *arena, const struct session_request *request, struct session *session,
                   struct error *err)
 {
-    *session = (struct session){.arena = arena, .problems = {.arena = arena}, .lifeline_fd = request->lifeline_fd};
+    *session = (struct session){
+        .arena = arena, .request = request, .problems = {.arena = arena}, .lifeline_fd = request->lifeline_fd};
     err->text[0] = '\0';
 
     if (!surroundings_gather_with(arena, request->personality, request->project, project_variable(request),
@@ -115,7 +116,10 @@ bool session_read(struct arena *arena, const struct session_request *request, st
         .options = request->options,
         .option_count = request->option_count,
     };
-    return policy_load(arena, &session->around, &load, &session->policy, &session->problems);
+    bool loaded = policy_load(arena, &session->around, &load, &session->policy, &session->problems);
+    if (request->events_file)
+        session->policy.events_file = slice_of(request->events_file);
+    return loaded;
 }
 
 bool session_resolve(struct session *session, const struct tree *tree)
@@ -245,4 +249,20 @@ void session_say(const struct session *session, const struct error *err)
     }
     if (err->text[0])
         log_error("%s", err->text);
+}
+
+const char *origin_text(struct arena *arena, const struct origin *origin)
+{
+    if (!origin->file)
+        return "built-in";
+    if (!origin->path || !origin->path[0])
+        return escaped(arena, slice_of(origin->file));
+    return escaped(arena, slice_of(arena_printf(arena, "%s: %s", origin->file, origin->path)));
+}
+
+const char *source_name(struct arena *arena, const struct policy_source *source)
+{
+    if (source->kind == SOURCE_PRESET)
+        return arena_printf(arena, "preset:%s", source->name);
+    return source->name;
 }

@@ -17,14 +17,17 @@ struct session_request {
     char *const *environment; /* cloche's own */
     char *const *command;     /* argv, NULL at the end; NULL: none */
     enum backend backend;
-    bool shares_proc;  /* a fresh /proc is refused here */
-    unsigned accepted; /* by --allow-degraded: bits of host/degraded.h */
-    int control_fd;    /* --control-fd; 0: none */
-    int lifeline_fd;   /* --lifeline-fd; 0: none */
+    bool shares_proc;        /* a fresh /proc is refused here */
+    unsigned accepted;       /* by --allow-degraded: bits of host/degraded.h */
+    int control_fd;          /* --control-fd; 0: none */
+    int lifeline_fd;         /* --lifeline-fd; 0: none */
+    int events_fd;           /* of --events; 0: none */
+    const char *events_file; /* its absolute path; NULL: it has none */
 };
 
 struct session {
     struct arena *arena;
+    const struct session_request *request; /* what it was made for */
     struct surroundings around;
     const struct policy_source *sources; /* what the policy was made of, found or given */
     size_t source_count;
@@ -56,6 +59,12 @@ bool session_prepare(struct arena *arena, const struct session_request *request,
 /* Says on stderr what session_prepare met: a policy passed over, warnings,
  * problems, the error. */
 void session_say(const struct session *session, const struct error *err);
+
+/* A file's path, or "preset:NAME". */
+const char *source_name(struct arena *arena, const struct policy_source *source);
+
+/* "FILE: JSON.PATH", fit for a terminal. */
+const char *origin_text(struct arena *arena, const struct origin *origin);
 
 /* One problem in one line: "FILE: JSON.PATH: text". */
 const char *problem_line(struct arena *arena, const struct problem *problem);

@@ -38,14 +38,14 @@ static bool can_be_started(const struct session *session, int control_fd, struct
 }
 
 static enum jail_end run_filtered(struct session *session, char *const *argv, int control_fd,
-                                  struct head_start *head_start, struct jail_company *company, int *status,
-                                  struct error *err)
+                                  struct head_start *head_start, struct jail_company *company, struct events *events,
+                                  int *status, struct error *err)
 {
     struct arena *shared = head_start ? jail_shared(head_start) : session->arena;
     struct network *network = ARENA_NEW(shared, struct network);
     enum jail_end end = JAIL_REFUSED;
 
-    if (network_open(session, shared, control_fd, company->watches + WATCH_NETWORK, network, err)) {
+    if (network_open(session, shared, control_fd, company->watches + WATCH_NETWORK, events, network, err)) {
         company->network = &network->hooks;
         company->watch_count = WATCH_COUNT;
         end = jail_run(&session->plan, argv, head_start, company, status, err);
@@ -80,10 +80,11 @@ enum jail_end session_run(struct session *session, char *const *argv, int contro
     }
     if (events_open(session, &watches[WATCH_RECORDS], &events, err)) {
         doorman.kept = events.doorman;
+        company.listener = &events.listener;
         end = session->plan.network == NETWORK_FILTERED
-                  ? run_filtered(session, argv, control_fd, head_start, &company, status, err)
+                  ? run_filtered(session, argv, control_fd, head_start, &company, &events, status, err)
                   : jail_run(&session->plan, argv, head_start, &company, status, err);
     }
-    events_close(&events);
+    events_close(&events, end, end == JAIL_ENDED ? *status : 0);
     return end;
 }

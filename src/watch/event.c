@@ -62,6 +62,14 @@ void event_write_name(struct text *out, const char *key, struct slice value, siz
     text_append_json(out, text_slice(&safe));
 }
 
+/* Each line begins with when and in which run. */
+static void write_head(struct text *out, const struct timespec *time, const char *run, enum event_kind kind)
+{
+    text_append_string(out, "{\"time\":\"");
+    event_write_time(out, time);
+    text_appendf(out, "\",\"run\":\"%s\",\"kind\":\"%s\"", run, event_kind_name(kind));
+}
+
 static void write_number(struct text *out, const char *key, uint64_t value)
 {
     if (value == 0)
@@ -104,9 +112,7 @@ static void write_hint(struct text *out, struct slice hint)
 
 void event_write(struct text *out, const struct event *event, const struct event_line *line)
 {
-    text_append_string(out, "{\"time\":\"");
-    event_write_time(out, &line->time);
-    text_appendf(out, "\",\"run\":\"%s\",\"kind\":\"%s\"", line->run, event_kind_name(event->kind));
+    write_head(out, &line->time, line->run, event->kind);
     event_write_name(out, "op", event->op, OP_SHOWN_MAX);
     event_write_name(out, "object", event->object, PATH_MAX);
     text_appendf(out, ",\"verdict\":\"%s\"", event_verdict_name(event->verdict));
@@ -130,4 +136,43 @@ void event_write(struct text *out, const struct event *event, const struct event
                      (unsigned long long)event->received);
     write_number(out, "ms", event->milliseconds);
     text_append_byte(out, '}');
+}
+
+static void write_run_head(struct text *out, const struct event_run *run, const struct timespec *time, const char *op)
+{
+    write_head(out, time, run->id, EVENT_RUN);
+    text_appendf(out, ",\"op\":\"%s\"", op);
+    event_write_name(out, "object", run->command, PATH_MAX);
+    text_append_string(out, ",\"verdict\":\"observed\"");
+}
+
+void event_write_start(struct text *out, const struct event_run *run)
+{
+    enum { POLICIES_MAX = 8 };
+    struct arena arena ARENA_CLEANUP = {0};
+
+    write_run_head(out, run, &run->start, "start");
+    text_appendf(out, ",\"pid\":%d", (int)run->pid);
+    event_write_name(out, "project", run->project, PATH_MAX);
+    text_append_string(out, ",\"policy\":[");
+    for (size_t i = 0; i < run->policy_count && i < POLICIES_MAX; i++) {
+        struct slice name = slice_of(run->policies[i]);
+        if (i)
+            text_append_byte(out, ',');
+        if (name.len > PROGRAM_SHOWN_MAX)
+            name.len = PROGRAM_SHOWN_MAX;
+        text_append_json(out, slice_of(escaped(&arena, name)));
+    }
+    text_append_string(out, "],\"version\":\"" CLOCHE_VERSION "\"}");
+}
+
+void event_write_end(struct text *out, const struct event_run *run, int status, uint64_t denied)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t milliseconds = (now.tv_sec - run->start.tv_sec) * 1000 + (now.tv_nsec - run->start.tv_nsec) / 1000000;
+    write_run_head(out, run, &now, "end");
+    text_appendf(out, ",\"status\":%d,\"ms\":%lld,\"denied\":%llu}", status,
+                 (long long)(milliseconds > 0 ? milliseconds : 0), (unsigned long long)denied);
 }

@@ -61,6 +61,20 @@ const char *event_verdict_name(enum event_verdict verdict);
  * no reader, and no terminal that it prints to, is driven by one (attack 101). */
 void event_write(struct text *out, const struct event *event, const struct event_line *line);
 
+/* A run, for the lines around its events. */
+struct event_run {
+    const char *id;
+    struct timespec start;
+    struct slice command; /* as typed in a shell */
+    struct slice project;
+    const char *const *policies; /* what the policy was made of */
+    size_t policy_count;
+    pid_t pid; /* the supervisor's */
+};
+
+void event_write_start(struct text *out, const struct event_run *run);
+void event_write_end(struct text *out, const struct event_run *run, int status, uint64_t denied);
+
 /* "2026-11-15T08:30:00.123Z" */
 void event_write_time(struct text *out, const struct timespec *time);
 

@@ -3,8 +3,6 @@
  * when an event comes, so a flood costs the same per event to its end. */
 #include "watch/watch.h"
 
-#include "base/log.h"
-
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -15,18 +13,19 @@ void watch_open(struct watch *watch)
     watch->known = map_in(&watch->arena);
 }
 
-static void number_run(struct watch *watch)
+const char *watch_run(struct watch *watch)
 {
     uint64_t number = 0;
 
     if (watch->run[0])
-        return;
+        return watch->run;
     if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number) {
         struct timespec now;
         clock_gettime(CLOCK_REALTIME, &now);
         number = (uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec;
     }
     snprintf(watch->run, sizeof watch->run, "%016llx", (unsigned long long)number);
+    return watch->run;
 }
 
 static struct slice key_of(struct arena *arena, const struct event *event)
@@ -83,22 +82,11 @@ static size_t size_of(const struct event *event)
            event->reason.len + event->hint.len + sizeof(struct watched);
 }
 
-static void say(const struct event *event)
-{
-    struct arena arena ARENA_CLEANUP = {0};
-
-    if (!log_is_verbose())
-        return;
-    log_detail("%s: %s %s%s%s%s%s", event_kind_name(event->kind), event_verdict_name(event->verdict),
-               escaped(&arena, event->object), event->program.len ? " by " : "", escaped(&arena, event->program),
-               event->reason.len ? ": " : "", escaped(&arena, event->reason));
-}
-
 static void keep(struct watch *watch, struct slice key, const struct event *event)
 {
     struct watched *watched = ARENA_NEW(&watch->arena, struct watched);
 
-    number_run(watch);
+    watch_run(watch);
     watched->event = copy_event(&watch->arena, event);
     watched->count = 1;
     clock_gettime(CLOCK_REALTIME, &watched->first);
@@ -117,7 +105,6 @@ void watch_note(struct watch *watch, const struct event *event)
     struct slice key = key_of(&arena, event);
     struct watched *known = map_get(&watch->known, key);
 
-    say(event);
     watch->denied += event->verdict == EVENT_DENIED;
     if (known) {
         known->count++;

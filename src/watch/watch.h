@@ -36,7 +36,10 @@ struct watch {
 /* Costs nothing: most runs have nothing to tell. */
 void watch_open(struct watch *watch);
 
-/* Copies what it keeps. The first of its kind is written at once, and said with -v. */
+/* The run's number: 16 hexadecimal digits. */
+const char *watch_run(struct watch *watch);
+
+/* Copies what it keeps. The first of its kind is written at once. */
 void watch_note(struct watch *watch, const struct event *event);
 
 /* The event, where it is known already. */

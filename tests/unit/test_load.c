@@ -463,12 +463,7 @@ static void test_what_nothing_holds_yet_is_listed_by_name(void **state)
         {"\"credentials\":{\"awsPairs\":[{\"accessKeyIdVar\":\"A\",\"secretAccessKeyVar\":\"B\"}]}",
          "credentials.awsPairs", "AWS"},
         {"\"filesystem\":{\"tmp\":\"session\"}", "filesystem.tmp", "session"},
-        {"\"violation\":{\"watch\":\"all\"}", "violation.watch", "refused"},
-        {"\"violation\":{\"watch\":\"writes\"}", "violation.watch", "refused"},
-        {"\"violation\":{\"enableDetection\":true}", "violation.enableDetection", "refused"},
-        {"\"violation\":{\"logViolations\":true}", "violation.logViolations", "log"},
-        {"\"ignoreViolations\":{\"npm\":[]}", "ignoreViolations", "refused"},
-        {"\"violation\":{\"violationLogPath\":\"/x\"}", "violation.violationLogPath", "log"},
+        {"\"violation\":{\"watch\":\"all\"}", "violation.watch", "read"},
     };
 
     (void)state;
@@ -509,6 +504,32 @@ static void test_what_the_network_is_told_is_kept(void **state)
     assert_slice(policy->network.parent_proxy.no_proxy, "x.com");
     assert_slice(policy->network.mitm_proxy.socket_path, "/home/u/s");
     assert_slice(policy->network.mitm_proxy.domains.items[0].text, "x.com");
+    unload(loaded);
+}
+
+static void test_what_is_told_of_a_run_is_as_the_policy_says(void **state)
+{
+    struct loaded *loaded = load_good("{}");
+
+    (void)state;
+    assert_true(loaded->policy.violation.detection && loaded->policy.violation.log);
+    assert_false(loaded->policy.violation.chain);
+    assert_int_equal(loaded->policy.violation.watch, WATCH_WRITES);
+    unload(loaded);
+
+    loaded = load_good("{\"violation\": {\"logViolations\": false, \"chain\": true, \"watch\": \"off\","
+                       "\"violationLogPath\": \"~/log/x.jsonl\"}, \"ignoreViolations\": {\"*\": [\"a\", \"b\"]}}");
+    assert_false(loaded->policy.violation.log);
+    assert_true(loaded->policy.violation.chain);
+    assert_int_equal(loaded->policy.violation.watch, WATCH_OFF);
+    assert_true(slice_ends(loaded->policy.violation.log_path, SLICE("/log/x.jsonl")));
+    assert_true(slice_starts(loaded->policy.violation.log_path, loaded->policy.around.home));
+    assert_int_equal(loaded->policy.ignored_count, 2);
+    assert_true(slice_is(loaded->policy.ignored[1].command, "*") && slice_is(loaded->policy.ignored[1].text, "b"));
+    unload(loaded);
+
+    loaded = load_good("{\"violation\": {\"enableDetection\": false}}");
+    assert_int_equal(loaded->policy.violation.watch, WATCH_OFF);
     unload(loaded);
 }
 
@@ -595,7 +616,7 @@ static void test_keys_without_effect_say_so(void **state)
         {"{\"network\": {\"allowLocalBinding\": true}}", "network.allowLocalBinding", "loopback"},
         {"{\"network\": {\"enableProxy\": false}}", "network.enableProxy", "filtered all the same"},
         {"{\"filesystem\": {\"unprotect\": [\".bashr\"]}}", "filesystem.unprotect[0]", "did you mean \".bashrc\"?"},
-        {"{\"violation\": {\"useStrace\": true}}", "violation.useStrace", "not reported yet"},
+        {"{\"violation\": {\"useStrace\": true}}", "violation.useStrace", "without strace"},
     };
 
     (void)state;
@@ -835,6 +856,7 @@ int main(void)
         cmocka_unit_test(test_sizes_and_limits),
         cmocka_unit_test(test_what_nothing_holds_yet_is_listed_by_name),
         cmocka_unit_test(test_what_the_network_is_told_is_kept),
+        cmocka_unit_test(test_what_is_told_of_a_run_is_as_the_policy_says),
         cmocka_unit_test(test_what_asks_for_nothing_is_not_listed_as_unbuilt),
         cmocka_unit_test(test_denied_credentials_are_hidden_and_withheld),
         cmocka_unit_test(test_reasons_go_to_their_denied_domains),

@@ -1,8 +1,8 @@
 /* What would have to change for something denied to be allowed. */
-#ifndef CLOCHE_CLI_HINT_H
-#define CLOCHE_CLI_HINT_H
+#ifndef CLOCHE_SESSION_HINT_H
+#define CLOCHE_SESSION_HINT_H
 
-#include "cli/question.h"
+#include "session/question.h"
 
 struct hint {
     const char *before;               /* what has to be done first; NULL: nothing */
@@ -13,8 +13,12 @@ struct hint {
 
 /* Every hint was tried: the policy is loaded again with it and the same question
  * asked; of a path that does not exist, as if it did. False when nothing that
- * this version carries out would allow it. */
-bool hint_find(const struct session_request *request, const struct session *session, const struct answer *denied,
+ * this version carries out would allow it. `may_widen`: where something is to be made, the
+ * directory it is to stand in may be suggested. */
+bool hint_find(struct arena *arena, const struct session *session, const struct answer *denied, bool may_widen,
                struct hint *hint);
+
+/* For a denial without a hint: why there is none. */
+const char *hint_none_text(struct arena *arena, const struct answer *answer);
 
 #endif

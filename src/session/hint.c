@@ -2,7 +2,7 @@
  * candidate (an option, lines of policy, or both) is added to the very request
  * that was explained, the policy is loaded again and the question put again.
  * What does not change the answer is never suggested. */
-#include "cli/hint.h"
+#include "session/hint.h"
 
 #include "base/path.h"
 #include "base/text.h"
@@ -37,6 +37,7 @@ struct trial {
     const struct session *session;
     const struct answer *denied;
     const struct tree *tree; /* what the candidates are judged on */
+    bool may_widen;
 };
 
 /* A tree on which one path exists that does not. */
@@ -165,6 +166,14 @@ static bool pretend_read(void *context, struct slice path, size_t limit, struct 
     return pretence->host->read(pretence->host->context, path, limit, arena, content);
 }
 
+static enum node tree_look(const struct trial *trial, struct slice path)
+{
+    struct tree_place place;
+    struct error ignored;
+
+    return tree_follow(trial->tree, trial->arena, path, &place, &ignored) ? place.node : NODE_ABSENT;
+}
+
 static bool is_absent(const struct trial *trial)
 {
     struct tree_place place;
@@ -222,6 +231,23 @@ static bool suggest_for_absent(const struct trial *trial, const char *lines, str
     return true;
 }
 
+/* To make something is to write to the directory it is to stand in. A home, the
+ * root or what stands in it are not given away for one name. */
+static bool suggest_directory(const struct trial *trial, struct hint *hint)
+{
+    struct slice directory = path_parent(trial->denied->real);
+    struct answer wider = *trial->denied;
+    struct trial above = *trial;
+
+    while (directory.len > 1 && tree_look(trial, directory) == NODE_ABSENT)
+        directory = path_parent(directory);
+    if (path_depth(directory) < 2 || path_covers(directory, trial->session->around.home))
+        return false;
+    wider.real = directory;
+    above.denied = &wider;
+    return suggest(&above, option_for(&above), hint);
+}
+
 static bool suggest_for_file(const struct trial *trial, struct hint *hint)
 {
     struct candidate option = option_for(trial);
@@ -235,13 +261,15 @@ static bool suggest_for_file(const struct trial *trial, struct hint *hint)
         return true;
     if (lines && (suggest(trial, (struct candidate){.policy = lines}, hint) || suggest(trial, both, hint)))
         return true;
-    return is_absent(trial) && suggest_for_absent(trial, lines, hint);
+    if (!is_absent(trial))
+        return false;
+    return (trial->may_widen && suggest_directory(trial, hint)) || suggest_for_absent(trial, lines, hint);
 }
 
-bool hint_find(const struct session_request *request, const struct session *session, const struct answer *denied,
+bool hint_find(struct arena *arena, const struct session *session, const struct answer *denied, bool may_widen,
                struct hint *hint)
 {
-    const struct trial trial = {session->arena, request, session, denied, session->tree};
+    const struct trial trial = {arena, session->request, session, denied, session->tree, may_widen};
 
     *hint = (struct hint){0};
     /* The kernel's own interfaces: nobody is led to open those. Nor does a rule
@@ -262,4 +290,19 @@ bool hint_find(const struct session_request *request, const struct session *sess
         return session->plan.doorman.sockets && suggest(&trial, option_for(&trial), hint);
     }
     return false;
+}
+
+const char *hint_none_text(struct arena *arena, const struct answer *answer)
+{
+    const struct origin *origin = &answer->decision.origin;
+
+    if (answer->by_backend)
+        return "no rule allows it without namespaces; see cloche doctor";
+    if (answer->question.operation == OPERATION_UNIX)
+        return "no single socket can be allowed here: see cloche explain";
+    if (!origin->file || strcmp(origin->file, "built-in") == 0)
+        return "nothing allows it: cloche's own rule";
+    if (strcmp(origin->file, "command line") == 0)
+        return arena_printf(arena, "to allow: leave out %s", escaped(arena, slice_of(origin->path)));
+    return arena_printf(arena, "no option allows it: change %s", origin_text(arena, origin));
 }

@@ -1,7 +1,7 @@
 /* Parses explain's questions and puts them to decide(). The locks come from the
  * plan's own account of what holds which rule; for what no rule says (the
  * defaults) from what every plan does. */
-#include "cli/question.h"
+#include "session/question.h"
 
 #include "base/path.h"
 #include "policy/problems.h"

@@ -1,6 +1,6 @@
 /* The questions explain answers: read:PATH, net:HOST:PORT and their like. */
-#ifndef CLOCHE_CLI_QUESTION_H
-#define CLOCHE_CLI_QUESTION_H
+#ifndef CLOCHE_SESSION_QUESTION_H
+#define CLOCHE_SESSION_QUESTION_H
 
 #include "session/prepare.h"
 

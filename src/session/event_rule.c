@@ -1,0 +1,108 @@
+/* The same question is put as by `cloche explain`, to the same functions: what an
+ * event says and what explain answers are the same words. */
+#include "session/event_rule.h"
+
+#include "base/text.h"
+#include "session/hint.h"
+
+#include <string.h>
+
+static bool is_host(struct slice object, struct question *question)
+{
+    struct error ignored;
+
+    return host_port_parse(object, &question->host, &question->port, &ignored);
+}
+
+/* False: it is nothing that explain is asked about. */
+static bool question_of(const struct event *event, struct question *question)
+{
+    bool is_path = event->object.len > 0 && event->object.ptr[0] == '/';
+
+    *question = (struct question){.object = event->object};
+    switch (event->kind) {
+    case EVENT_FS_READ:
+        question->operation = OPERATION_READ;
+        return is_path;
+    case EVENT_FS_WRITE:
+        question->operation = OPERATION_WRITE;
+        return is_path;
+    case EVENT_UNIX_CONNECT:
+        question->operation = OPERATION_UNIX;
+        return is_path || (event->object.len > 0 && event->object.ptr[0] == '@');
+    case EVENT_NET_CONNECT:
+        question->operation = OPERATION_CONNECT;
+        return is_host(event->object, question);
+    case EVENT_NET_DNS:
+        question->operation = OPERATION_DNS;
+        return is_host(event->object, question);
+    case EVENT_SYSCALL:
+    case EVENT_LIMIT:
+    case EVENT_EXEC_LATER:
+    case EVENT_RUN:
+    case EVENT_KINDS:
+        break;
+    }
+    return false;
+}
+
+static struct slice hint_words(struct arena *arena, const struct hint *hint)
+{
+    struct text out = text_in(arena);
+
+    if (hint->option)
+        text_append_string(&out, hint->option);
+    if (hint->policy)
+        text_appendf(&out, "%spolicy: {%s}", hint->option ? " and " : "", escaped(arena, slice_of(hint->policy)));
+    return text_slice(&out);
+}
+
+static void add_reason(struct arena *arena, struct event *event, const char *more)
+{
+    struct text out = text_in(arena);
+
+    text_append(&out, event->reason);
+    text_appendf(&out, "%s%s", out.len ? "; " : "", more);
+    event->reason = text_slice(&out);
+}
+
+static void find_hint(struct arena *arena, const struct session *session, const struct answer *answer,
+                      struct event *event)
+{
+    struct hint hint;
+
+    if (!hint_find(arena, session, answer, event->kind == EVENT_FS_WRITE, &hint)) {
+        add_reason(arena, event, hint_none_text(arena, answer));
+        return;
+    }
+    event->hint = hint_words(arena, &hint);
+    if (hint.before && (hint.left_out || strcmp(hint.before, "make it") != 0))
+        add_reason(arena, event, arena_printf(arena, "do this first: %s", hint.before));
+    else if (hint.before)
+        add_reason(arena, event, "nothing is there: make it outside, and then allow it");
+}
+
+void event_find_rule(struct arena *arena, const struct session *session, bool with_hint, struct event *event)
+{
+    struct question question;
+    struct answer answer;
+    struct error ignored;
+
+    if (!question_of(event, &question) || !question_answer(arena, session, &question, &answer, &ignored))
+        return;
+    /* What the doorman knows beyond decide(): git's directories, what would be moved. */
+    if (answer.decision.allowed && event->kind == EVENT_FS_WRITE && event->verdict == EVENT_DENIED &&
+        event->reason.len && !event->rule.file)
+        event->rule = (struct origin){"built-in", "protected names"};
+    if (answer.decision.allowed != (event->verdict != EVENT_DENIED))
+        return;
+    if (!event->rule.file)
+        event->rule = answer.decision.origin;
+    if (event->verdict != EVENT_DENIED)
+        return;
+    if (event->reason.len == 0)
+        event->reason =
+            answer.decision.reason.len || !answer.decision.why ? answer.decision.reason : slice_of(answer.decision.why);
+    if (event->hint.len == 0 && with_hint)
+        find_hint(arena, session, &answer, event);
+}

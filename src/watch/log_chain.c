@@ -1,0 +1,78 @@
+/* The chain is judged on bytes, not on parsed JSON: a line that says the same in
+ * other words is not the line that was written. */
+#include "watch/log_chain.h"
+
+#include <nettle/sha2.h>
+
+static const struct slice before_value = SLICE(",\"chain\":\"");
+static const struct slice behind_value = SLICE("\"}");
+
+/* Of a body: the object that lacks its closing brace. */
+static struct log_chain_value value_of_body(const struct log_chain_value *before, struct slice body)
+{
+    static const char digits[] = "0123456789abcdef";
+    struct sha256_ctx context;
+    uint8_t digest[SHA256_DIGEST_SIZE];
+    struct log_chain_value value;
+
+    sha256_init(&context);
+    sha256_update(&context, strlen(before->text), (const uint8_t *)before->text);
+    sha256_update(&context, body.len, (const uint8_t *)body.ptr);
+    sha256_update(&context, 1, (const uint8_t *)"}");
+    sha256_digest(&context, sizeof digest, digest);
+    for (size_t i = 0; i < sizeof digest; i++) {
+        value.text[2 * i] = digits[digest[i] >> 4];
+        value.text[2 * i + 1] = digits[digest[i] & 15];
+    }
+    value.text[LOG_CHAIN_DIGITS] = '\0';
+    return value;
+}
+
+struct log_chain_value log_chain_next(const struct log_chain_value *before, struct slice line)
+{
+    return value_of_body(before, (struct slice){line.ptr, line.len ? line.len - 1 : 0});
+}
+
+static bool is_digit(char byte)
+{
+    return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'f');
+}
+
+bool log_chain_find(struct slice line, struct slice *body, struct log_chain_value *value)
+{
+    const size_t tail = before_value.len + LOG_CHAIN_DIGITS + behind_value.len;
+
+    if (line.len < tail || !slice_ends(line, behind_value))
+        return false;
+    struct slice end = slice_from(line, line.len - tail);
+    if (!slice_starts(end, before_value))
+        return false;
+    for (size_t i = 0; i < LOG_CHAIN_DIGITS; i++)
+        if (!is_digit(end.ptr[before_value.len + i]))
+            return false;
+    memcpy(value->text, end.ptr + before_value.len, LOG_CHAIN_DIGITS);
+    value->text[LOG_CHAIN_DIGITS] = '\0';
+    *body = (struct slice){line.ptr, line.len - tail};
+    return true;
+}
+
+bool log_chain_follow(struct log_chain *chain, struct slice line, bool older_gone)
+{
+    struct slice body;
+    struct log_chain_value said;
+
+    if (!log_chain_find(line, &body, &said)) {
+        chain->outside++;
+        return true;
+    }
+    struct log_chain_value right = value_of_body(&chain->last, body);
+    bool holds = memcmp(right.text, said.text, sizeof right.text) == 0;
+    if (!holds && !chain->begun && older_gone) {
+        chain->headless = true;
+        holds = true;
+    }
+    chain->begun = true;
+    chain->chained++;
+    chain->last = said;
+    return holds;
+}

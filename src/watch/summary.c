@@ -1,0 +1,190 @@
+/* Grouped by kind, each denial with its count, who did it, why, and the line that
+ * would allow it. What is the same but for the operation, the error or the program
+ * is one denial for a person. Names are escaped before they are put between
+ * colours. */
+#include "watch/summary.h"
+
+#include "base/path.h"
+
+enum { SHOWN_MAX = 12, OBJECT_SHOWN_MAX = 200 };
+
+static const char *kind_words(enum event_kind kind)
+{
+    switch (kind) {
+    case EVENT_FS_READ:
+        return "read";
+    case EVENT_FS_WRITE:
+        return "write";
+    case EVENT_NET_CONNECT:
+        return "connect";
+    case EVENT_NET_DNS:
+        return "resolve";
+    case EVENT_UNIX_CONNECT:
+        return "socket";
+    case EVENT_SYSCALL:
+        return "system call";
+    case EVENT_EXEC_LATER:
+        return "later";
+    case EVENT_LIMIT:
+    case EVENT_RUN:
+    case EVENT_KINDS:
+        break;
+    }
+    return NULL;
+}
+
+/* One or several events that are one denial for people. */
+struct line {
+    const struct watched *first;
+    uint64_t count;
+};
+
+struct lines {
+    struct arena *arena;
+    struct line *items;
+    size_t count;
+    size_t capacity;
+    struct map known; /* kind and object -> struct line's number + 1 */
+};
+
+static void add(struct lines *lines, const struct watched *watched)
+{
+    struct text key = text_in(lines->arena);
+
+    text_appendf(&key, "%d ", (int)watched->event.kind);
+    text_append(&key, watched->event.object);
+    size_t known = (size_t)map_get(&lines->known, text_slice(&key));
+    if (known) {
+        struct line *line = &lines->items[known - 1];
+        line->count += watched->count;
+        /* The one with a remedy tells more. */
+        if (line->first->event.hint.len == 0 && watched->event.hint.len > 0)
+            line->first = watched;
+        return;
+    }
+    lines->items =
+        arena_grow(lines->arena, lines->items, lines->count, lines->count + 1, &lines->capacity, sizeof *lines->items);
+    lines->items[lines->count++] = (struct line){watched, watched->count};
+    *map_at(&lines->known, text_slice(&key)) = (void *)lines->count;
+}
+
+static void gather(struct lines *lines, const struct watch *watch, enum event_kind kind, enum event_verdict verdict)
+{
+    for (size_t i = 0; i < watch->count; i++) {
+        const struct event *event = &watch->items[i]->event;
+        if (event->kind == kind && event->verdict == verdict && kind_words(kind))
+            add(lines, watch->items[i]);
+    }
+}
+
+static void begin_line(struct text *out, const struct summary_style *style)
+{
+    text_appendf(out, "%s: ", style->name);
+}
+
+static void append_coloured(struct text *out, const struct summary_style *style, const char *colour, const char *text)
+{
+    if (style->colour)
+        text_appendf(out, "\x1b[%sm%s\x1b[0m", colour, text);
+    else
+        text_append_string(out, text);
+}
+
+static const char *shown_object(struct arena *arena, struct slice object)
+{
+    if (object.len <= OBJECT_SHOWN_MAX)
+        return escaped(arena, object);
+    return arena_printf(arena, "%s...", escaped(arena, (struct slice){object.ptr, OBJECT_SHOWN_MAX}));
+}
+
+static void write_denial(struct text *out, const struct line *line, const struct summary_style *style)
+{
+    const struct event *event = &line->first->event;
+    struct arena *arena = out->arena;
+
+    begin_line(out, style);
+    text_append_string(out, "  ");
+    append_coloured(out, style, "31", kind_words(event->kind));
+    text_appendf(out, " %s", shown_object(arena, event->object));
+    if (line->count > 1)
+        text_appendf(out, ", %llu times", (unsigned long long)line->count);
+    if (event->program.len > 0)
+        text_appendf(out, ", by %s", shown_object(arena, path_name(event->program)));
+    if (event->reason.len > 0)
+        text_appendf(out, ": %s", shown_object(arena, event->reason));
+    if (event->rule.file)
+        text_appendf(out, " (%s: %s)", escaped(arena, slice_of(event->rule.file)),
+                     escaped(arena, slice_of(event->rule.path ? event->rule.path : "")));
+    text_append_byte(out, '\n');
+    if (event->hint.len == 0)
+        return;
+    begin_line(out, style);
+    text_append_string(out, "    to allow it: ");
+    append_coloured(out, style, "32", arena_slice(arena, event->hint).ptr);
+    text_append_byte(out, '\n');
+}
+
+static void write_denials(struct text *out, const struct watch *watch, const struct summary_style *style)
+{
+    struct arena arena ARENA_CLEANUP = {0};
+    struct lines lines = {.arena = &arena, .known = map_in(&arena)};
+    uint64_t unkept = 0;
+
+    for (int kind = 0; kind < EVENT_KINDS; kind++) {
+        gather(&lines, watch, (enum event_kind)kind, EVENT_DENIED);
+        unkept += watch->unkept[kind];
+    }
+    if (lines.count == 0)
+        return;
+    uint64_t times = unkept;
+    for (size_t i = 0; i < lines.count; i++)
+        times += lines.items[i].count;
+    begin_line(out, style);
+    append_coloured(out, style, "1", "denied");
+    if (times > lines.count)
+        text_appendf(out, ", %llu times in all", (unsigned long long)times);
+    text_append_string(out, ":\n");
+    size_t shown = lines.count <= SHOWN_MAX ? lines.count : SHOWN_MAX - 1;
+    for (size_t i = 0; i < shown; i++)
+        write_denial(out, &lines.items[i], style);
+    if (lines.count > shown || unkept) {
+        begin_line(out, style);
+        text_appendf(out, "  and %zu%s more; cloche log tells each\n", lines.count - shown, unkept ? " or many" : "");
+    }
+    if (style->note) {
+        begin_line(out, style);
+        text_appendf(out, "  %s\n", style->note);
+    }
+}
+
+static void write_later(struct text *out, const struct watch *watch, const struct summary_style *style)
+{
+    struct arena arena ARENA_CLEANUP = {0};
+    struct lines lines = {.arena = &arena, .known = map_in(&arena)};
+
+    gather(&lines, watch, EVENT_EXEC_LATER, EVENT_OBSERVED);
+    if (lines.count == 0)
+        return;
+    begin_line(out, style);
+    append_coloured(out, style, "1", "made by this run, and may run outside of it later");
+    text_append_string(out, ":\n");
+    size_t shown = lines.count <= SHOWN_MAX ? lines.count : SHOWN_MAX - 1;
+    for (size_t i = 0; i < shown; i++) {
+        const struct event *event = &lines.items[i].first->event;
+        begin_line(out, style);
+        text_appendf(out, "  %s", shown_object(&arena, event->object));
+        if (event->reason.len > 0)
+            text_appendf(out, ": %s", shown_object(&arena, event->reason));
+        text_append_byte(out, '\n');
+    }
+    if (lines.count > shown) {
+        begin_line(out, style);
+        text_appendf(out, "  and %zu more; cloche log tells each\n", lines.count - shown);
+    }
+}
+
+void summary_write(struct text *out, const struct watch *watch, const struct summary_style *style)
+{
+    write_denials(out, watch, style);
+    write_later(out, watch, style);
+}
