@@ -110,9 +110,7 @@ static void print_remedies(const struct examination *examination, struct text *o
 {
     for (size_t i = 0; i < examination->finding_count; i++) {
         const struct finding *finding = &examination->findings[i];
-        /* Nobody is sent to change a system for what is not here to use it. */
-        if (finding->status == FINDING_OK || finding->remedy == NULL ||
-            strstr(finding->needed_for, NOT_IN_THIS_VERSION))
+        if (finding->status == FINDING_OK || finding->remedy == NULL)
             continue;
         text_appendf(out, "\nHow to get %s%s:\n", finding->status == FINDING_LIMITED ? "the rest of " : "",
                      finding->title);

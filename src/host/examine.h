@@ -7,9 +7,6 @@
 #include "host/facts.h"
 #include "host/settings.h"
 
-/* How needed_for marks what nothing in this version uses. */
-#define NOT_IN_THIS_VERSION "(not part of this version)"
-
 enum finding_status { FINDING_OK, FINDING_LIMITED, FINDING_MISSING };
 
 /* How much depends on it. */

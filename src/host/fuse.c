@@ -44,7 +44,7 @@ void examine_fuse(struct arena *arena, struct examination *examination)
 {
     struct probe_report report;
     struct finding *finding = examination_add(examination, "fuse", "/dev/fuse",
-                                              "reports of refused reads " NOT_IN_THIS_VERSION, WEIGHT_OPTIONAL);
+                                              "reports of refused reads", WEIGHT_OPTIONAL);
 
     if (examine_by_probe(arena, examination, probe_fuse, "opened and mounted in a user namespace", finding, &report))
         return;

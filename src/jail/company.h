@@ -44,4 +44,13 @@ struct jail_network {
     bool (*serve_inside)(void *argument, int socket); /* when it can be read; false: nobody is there any more */
 };
 
+/* Masks that tell when they are touched. A mask is the node with the number of its
+ * step in the plan. */
+struct jail_tripwire {
+    void *argument;
+    /* In the supervisor: answers what the kernel asks on the FUSE device. Must not wait.
+     * False: nobody will ask any more. */
+    bool (*answer)(void *argument, int device);
+};
+
 #endif

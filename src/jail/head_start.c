@@ -79,6 +79,8 @@ void head_start_go(struct head_start *head_start)
     order_send(head_start->control, ORDER_START, 0);
     if (network)
         descriptor_send(head_start->control, network->inside);
+    if (head_start->init->tripwire >= 0)
+        descriptor_send(head_start->control, head_start->init->tripwire);
 }
 
 bool head_start_use(struct head_start *head_start, const struct init *init)

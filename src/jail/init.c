@@ -354,6 +354,8 @@ _Noreturn void init_in_namespaces(const struct outset *outset, int doorman, int 
         tell(&own, kind, 0, error.text);
     if (own.network)
         own.inside = descriptor_receive(control);
+    if (own.tripwire >= 0)
+        beginning.mounts.tripwire.socket = descriptor_receive(control);
     if (!set_up_namespaces(&own, &beginning.mounts, &error))
         tell(&own, why_not_mounted(outset), 0, error.text);
     run(&own);

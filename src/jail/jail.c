@@ -219,11 +219,14 @@ static enum jail_end run(struct supervised *supervised, char *const *argv, struc
             },
         .network = supervised->network,
     };
+    tripwire_open(&supervised->tripwire, &init.tripwire);
     sigpending(&init.early);
     enum jail_end end = namespaces ? start_in_namespaces(&init, head_start, cgroup, supervised, err)
                                    : start_confined(&init, supervised, err);
+    fd_close(&init.tripwire);
     if (end == JAIL_ENDED) {
         bool reported = supervise(supervised, &report, &timed_out);
+        tripwire_close(&supervised->tripwire);
         attending_kill(&supervised->doorman);
         wait_for_end(supervised->init);
         attending_end(&supervised->doorman);
@@ -234,6 +237,7 @@ static enum jail_end run(struct supervised *supervised, char *const *argv, struc
         bool out_of_memory = say_cgroup_hits(supervised, cgroup);
         end = conclude(supervised, reported, timed_out, out_of_memory, &report, status, err);
     }
+    tripwire_close(&supervised->tripwire);
     fd_close(&supervised->control);
     return end;
 }
@@ -249,6 +253,7 @@ enum jail_end jail_run(const struct plan *plan, char *const *argv, struct head_s
         .watch_count = company->watch_count,
         .listener = company->listener,
         .control = -1,
+        .tripwire = {.hooks = company->tripwire, .socket = -1, .device = -1},
         .doorman = {.attendant = company->doorman, .socket = -1, .listener = -1, .pid = -1, .pidfd = -1},
     };
     struct cgroup cgroup;

@@ -85,13 +85,9 @@ bool mountfd_clone(int directory, const char *name, uint64_t attributes, int *mo
     return attributes == 0 || mountfd_set(*mount, attributes, err);
 }
 
-bool mountfd_new(const char *type, const struct mount_option *options, size_t option_count, uint64_t attributes,
-                 int *mount, struct error *err)
+bool mountfd_configure(int context, const char *type, const struct mount_option *options, size_t option_count,
+                       struct error *err)
 {
-    FD_CLEANUP int context = fsopen(type, FSOPEN_CLOEXEC);
-
-    if (context < 0)
-        return error_set_errno(err, errno, "cannot make a file system of type %s", type);
     for (size_t i = 0; i < option_count; i++) {
         unsigned command = options[i].value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG;
         if (fsconfig(context, command, options[i].name, options[i].value, 0) < 0)
@@ -99,6 +95,18 @@ bool mountfd_new(const char *type, const struct mount_option *options, size_t op
     }
     if (fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
         return error_set_errno(err, errno, "cannot make a file system of type %s", type);
+    return true;
+}
+
+bool mountfd_new(const char *type, const struct mount_option *options, size_t option_count, uint64_t attributes,
+                 int *mount, struct error *err)
+{
+    FD_CLEANUP int context = fsopen(type, FSOPEN_CLOEXEC);
+
+    if (context < 0)
+        return error_set_errno(err, errno, "cannot make a file system of type %s", type);
+    if (!mountfd_configure(context, type, options, option_count, err))
+        return false;
     *mount = fsmount(context, FSMOUNT_CLOEXEC, (unsigned)attributes);
     if (*mount < 0)
         return error_set_errno(err, errno, "cannot mount a new %s", type);

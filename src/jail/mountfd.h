@@ -28,6 +28,10 @@ bool mountfd_place_at(int directory, const char *name, const char *path, int *fd
  * itself), mounts below it included, with `attributes` added to all of it. */
 bool mountfd_clone(int directory, const char *name, uint64_t attributes, int *mount, struct error *err);
 
+/* Sets the options of a file system that was begun, and makes it. */
+bool mountfd_configure(int context, const char *type, const struct mount_option *options, size_t option_count,
+                       struct error *err);
+
 /* A new file system, detached. */
 bool mountfd_new(const char *type, const struct mount_option *options, size_t option_count, uint64_t attributes,
                  int *mount, struct error *err);

@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "jail/tripwire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +34,7 @@ void prepared_add(struct arena *arena, struct prepared *prepared, int mount, con
 
 size_t mounts_descriptors(const struct plan *plan)
 {
-    const size_t devices_and_proc = 64;
+    const size_t devices_and_proc = 72;
     size_t count = devices_and_proc + (plan ? plan->step_count : 0);
 
     for (size_t i = 0; plan && i < plan->step_count; i++) {
@@ -160,7 +161,20 @@ static bool prepare_bind(const struct step *step, struct prepared *prepared, str
 
 static bool is_plain_mask(const struct step *step)
 {
-    return step->kind == STEP_HIDE_DIRECTORY && step->mode == 0 && step->entry_count == 0;
+    return step->kind == STEP_HIDE_DIRECTORY && step_is_mask(step);
+}
+
+static bool clone_mask(const struct plan *plan, size_t number, const struct mounts *mounts, struct prepared *prepared,
+                       struct error *err)
+{
+    char name[DIRECTORY_NAME_MAX];
+
+    if (mounts->tripwire.tree < 0)
+        return mountfd_clone(mounts->scratch.tree,
+                             plan->steps[number].kind == STEP_HIDE_FILE ? MASK_HIDDEN_FILE : MASK_HIDDEN_DIRECTORY, 0,
+                             &prepared->mount, err);
+    directory_name(number, name);
+    return mountfd_clone(mounts->tripwire.tree, name, 0, &prepared->mount, err);
 }
 
 /* What this plan wants to have in /dev besides. */
@@ -225,11 +239,10 @@ static bool prepare_read_only(const struct plan *plan, size_t number, struct mou
     case STEP_BIND:
         return prepare_bind(step, prepared, err);
     case STEP_HIDE_DIRECTORY:
-        if (is_plain_mask(step))
-            return mountfd_clone(scratch->tree, MASK_HIDDEN_DIRECTORY, 0, &prepared->mount, err);
-        return clone_directory(number, scratch, prepared, err);
+        return is_plain_mask(step) ? clone_mask(plan, number, mounts, prepared, err)
+                                   : clone_directory(number, scratch, prepared, err);
     case STEP_HIDE_FILE:
-        return mountfd_clone(scratch->tree, MASK_HIDDEN_FILE, 0, &prepared->mount, err);
+        return clone_mask(plan, number, mounts, prepared, err);
     case STEP_EMPTY_FILE:
         return mountfd_clone(scratch->tree, MASK_EMPTY_FILE, 0, &prepared->mount, err);
     case STEP_PROC:
@@ -309,6 +322,13 @@ static bool prepare_steps(const struct plan *plan, prepare_step *prepare, struct
     return true;
 }
 
+static bool make_tripwire_directory(const struct mounts *mounts, struct error *err)
+{
+    if (mkdirat(mounts->scratch.tree, TRIPWIRE_DIRECTORY, 0000) < 0)
+        return error_set_errno(err, errno, "cannot make a directory in a tmpfs");
+    return true;
+}
+
 /* The directory of scratch that /dev will show. */
 static bool make_devices_directory(struct mounts *mounts, struct error *err)
 {
@@ -345,7 +365,11 @@ static bool join_parts(struct prepared *prepared, struct error *err)
  * again would wait for every processor. */
 bool mounts_begin(const struct outset *outset, struct arena *arena, struct mounts *mounts, struct error *err)
 {
-    *mounts = (struct mounts){.arena = arena, .scratch = {-1}, .host_devices = -1, .devices_directory = -1};
+    *mounts = (struct mounts){.arena = arena,
+                              .scratch = {-1},
+                              .host_devices = -1,
+                              .devices_directory = -1,
+                              .tripwire = {.socket = -1, .context = -1, .tree = -1}};
     if (!cut_propagation(err) || !scratch_make(outset, &mounts->scratch, err) || !make_devices_directory(mounts, err))
         return false;
     if (!mountfd_place(SLICE("/dev"), &mounts->host_devices, err) || !devices_prepare(mounts, err))
@@ -363,10 +387,14 @@ bool mounts_apply(struct mounts *mounts, const struct plan *plan, struct error *
 {
     struct prepared *prepared = arena_alloc(mounts->arena, plan->step_count * sizeof *prepared);
 
+    tripwire_offer(mounts);
     if (!mountfd_make_writable(mounts->scratch.tree, err) ||
         !prepare_steps(plan, prepare_writable, mounts, prepared, err) ||
-        !mountfd_set(mounts->scratch.tree, SCRATCH_READ_ONLY, err) ||
-        !prepare_steps(plan, prepare_read_only, mounts, prepared, err))
+        (mounts->tripwire.socket >= 0 && !make_tripwire_directory(mounts, err)) ||
+        !mountfd_set(mounts->scratch.tree, SCRATCH_READ_ONLY, err))
+        return false;
+    tripwire_take(mounts);
+    if (!prepare_steps(plan, prepare_read_only, mounts, prepared, err))
         return false;
     for (size_t i = 0; i < plan->step_count; i++) {
         struct slice path = plan->steps[i].path;

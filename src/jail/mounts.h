@@ -34,6 +34,14 @@ struct scratch {
 #define MASK_HIDDEN_FILE "hidden-file"
 #define MASK_EMPTY_FILE "empty-file"
 #define MASK_HIDDEN_DIRECTORY "hidden-directory"
+#define TRIPWIRE_DIRECTORY "tripwire"
+
+/* Masks that tell when they are touched, instead of those; see tripwire.h. */
+struct tripwire_inside {
+    int socket;  /* to the supervisor; -1: there is to be none */
+    int context; /* the file system before it is one */
+    int tree;    /* holds a mask for each step that is one, by its number; -1: there is none */
+};
 
 /* What every plan has, made before this one is known. */
 struct mounts {
@@ -44,6 +52,7 @@ struct mounts {
     struct prepared devices;
     struct prepared proc;
     bool proc_is_protected;
+    struct tripwire_inside tripwire;
 };
 
 /* Both leave descriptors open: the caller closes everything it does not know. */

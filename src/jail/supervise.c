@@ -170,6 +170,7 @@ enum {
     POLLED_REPORTS,
     POLLED_SIGNALS,
     POLLED_DOORMAN,
+    POLLED_TRIPWIRE,
     POLLED_WATCHES,
     POLLED_COUNT = POLLED_WATCHES + JAIL_WATCHES_MAX
 };
@@ -179,6 +180,7 @@ static int wait_for_news(const struct supervised *run, struct pollfd polled[POLL
     polled[POLLED_REPORTS] = (struct pollfd){.fd = run->control, .events = POLLIN};
     polled[POLLED_SIGNALS] = (struct pollfd){.fd = run->signals, .events = POLLIN};
     polled[POLLED_DOORMAN] = (struct pollfd){.fd = attending_watched(&run->doorman), .events = POLLIN};
+    polled[POLLED_TRIPWIRE] = (struct pollfd){.fd = tripwire_watched(&run->tripwire), .events = POLLIN};
     for (size_t i = 0; i < run->watch_count; i++)
         polled[POLLED_WATCHES + i] =
             (struct pollfd){.fd = run->watches[i].fd, .events = run->watches[i].vital ? 0 : POLLIN};
@@ -257,6 +259,8 @@ bool supervise(struct supervised *run, struct report *report, bool *timed_out)
         }
         if (polled[POLLED_SIGNALS].revents)
             pass_signal_on(run);
+        if (polled[POLLED_TRIPWIRE].revents)
+            tripwire_hear(&run->tripwire);
         if (!serve_watches(run, polled + POLLED_WATCHES) ||
             (polled[POLLED_DOORMAN].revents && !hear_doorman(run, polled[POLLED_DOORMAN].revents))) {
             end_now(run);

@@ -6,6 +6,7 @@
 #include "jail/company.h"
 #include "jail/control.h"
 #include "jail/terminal.h"
+#include "jail/tripwire.h"
 #include "plan/plan.h"
 
 #include <signal.h>
@@ -25,6 +26,7 @@ struct supervised {
     int signals; /* signalfd over supervise_signals(), not blocking */
     struct terminal terminal;
     struct attending doorman;
+    struct tripwire tripwire;
     bool doorman_gone; /* it ended before the run did */
     bool cut_off;      /* somebody the run was to end with is gone */
     bool stop_asked;   /* a stop signal was passed on since the command last went on */

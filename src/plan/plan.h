@@ -248,6 +248,13 @@ enum { PLAN_HTTP_PORT = 3128, PLAN_SOCKS_PORT = 1080, PLAN_PUBLISH_MAX = 32 };
 
 const char *step_kind_name(enum step_kind kind);
 
+/* Does it hide what is there, whole? */
+static inline bool step_is_mask(const struct step *step)
+{
+    return step->kind == STEP_HIDE_FILE ||
+           (step->kind == STEP_HIDE_DIRECTORY && step->mode == 0 && step->entry_count == 0);
+}
+
 /* What the steps alone give a path: the access of the innermost step that
  * covers it. Where decide() allows less than this, no lock holds the refusal
  * yet, and explain says so. */

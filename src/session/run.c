@@ -4,6 +4,7 @@
 #include "doorman/doorman.h"
 #include "session/events.h"
 #include "session/network.h"
+#include "session/tripwire.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -66,6 +67,7 @@ enum jail_end session_run(struct session *session, char *const *argv, int contro
     struct jail_watch watches[WATCH_COUNT];
     struct jail_company company = {.watches = watches, .watch_count = WATCH_NETWORK};
     struct events events;
+    struct session_tripwire tripwire;
     enum jail_end end = JAIL_REFUSED;
 
     if (!can_be_started(session, control_fd, err) ||
@@ -81,6 +83,7 @@ enum jail_end session_run(struct session *session, char *const *argv, int contro
     if (events_open(session, &watches[WATCH_RECORDS], &events, err)) {
         doorman.kept = events.doorman;
         company.listener = &events.listener;
+        company.tripwire = session_tripwire_open(&events, &tripwire);
         end = session->plan.network == NETWORK_FILTERED
                   ? run_filtered(session, argv, control_fd, head_start, &company, &events, status, err)
                   : jail_run(&session->plan, argv, head_start, &company, status, err);
