@@ -89,11 +89,11 @@ static bool looks_like_git(struct slice path)
 
 /* A git directory is one by what is in it, whatever it is called. Only where the
  * rest of the path would be dangerous in one is it looked at. */
-static bool is_git_matter(struct house *house, struct slice path)
+static bool is_git_matter_above(struct house *house, struct slice path, size_t depth)
 {
     size_t looks = 0;
 
-    for (size_t depth = path_depth(path); depth-- > 0;) {
+    while (depth-- > 0) {
         struct slice directory = path_prefix(path, depth);
         struct slice inside = slice_from(path, directory.len == 1 ? 1 : directory.len + 1);
         if (!git_layout_is_dangerous(house->policy, inside) ||
@@ -104,6 +104,20 @@ static bool is_git_matter(struct house *house, struct slice path)
             return true;
     }
     return false;
+}
+
+static bool is_git_matter(struct house *house, struct slice path)
+{
+    return is_git_matter_above(house, path, path_depth(path));
+}
+
+bool judge_is_git_config(struct house *house, const struct name *name)
+{
+    struct slice path = name_slice(name);
+
+    /* Not in hooks/config, say: there it is matter of the directory above. */
+    return name->kind == NAME_KNOWN && decide_git_config(house->policy, path) &&
+           !is_git_matter_above(house, path, path_depth(path) - 1);
 }
 
 /* What a directory has to have for git to take it for its own, or for a part. */

@@ -49,6 +49,9 @@ int judge_link_name(struct house *house, const struct name *name);
 int judge_move(struct house *house, const struct place *place, const struct entry_name *source,
                const struct entry_name *target);
 
+/* Is this git's configuration, and nothing else that must not be changed? */
+bool judge_is_git_config(struct house *house, const struct name *name);
+
 /* To be called with a new file: what tells git where to look may be changed by the
  * run that made it. */
 void judge_remember_file(struct house *house, const struct name *name, int file);

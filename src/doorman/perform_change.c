@@ -2,6 +2,7 @@
  * attributes, by path and by descriptor (a descriptor that was opened for reading
  * is enough for most of them). */
 #include "base/fd.h"
+#include "doorman/git_config.h"
 #include "doorman/judge.h"
 #include "doorman/own_view.h"
 #include "doorman/perform.h"
@@ -89,6 +90,8 @@ struct answer perform_change(struct worker *worker, struct request *request)
         return answer_error(error);
     }
     error = judge_object(worker->house, place.object, &entry);
+    if (error && git_config_is_probed(worker, place.object, &entry))
+        error = 0;
     /* Of the mount the kernel speaks first here. */
     if (error == EACCES && fstatvfs(place.object, &mount) == 0 && mount.f_flag & ST_RDONLY)
         error = EROFS;

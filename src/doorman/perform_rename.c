@@ -3,6 +3,7 @@
  * looked at must be what is moved, so nobody may put a link or a directory in its
  * place meanwhile. The lock is taken alone. */
 #include "base/fd.h"
+#include "doorman/git_config.h"
 #include "doorman/judge.h"
 #include "doorman/lock.h"
 #include "doorman/own_view.h"
@@ -81,6 +82,9 @@ static struct answer act(struct worker *worker, struct move *move, unsigned flag
         return answer_error(move->source.absent_because);
     if (!error && flags & RENAME_EXCHANGE && !move->target.exists)
         return answer_error(move->target.absent_because);
+    struct answer replaced;
+    if (error && !flags && git_config_replace(worker, &move->to, &move->source, &move->target, &replaced))
+        return replaced;
     if (error) {
         error = judge_refusal(error, move->from.directory, &move->source);
         tell_refused(worker, move, error);

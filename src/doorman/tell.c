@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -144,6 +145,15 @@ void tell_unresolved(struct worker *worker, const struct operand *operand, int e
     } else if (is_hidden(worker->house, path_parent(name_slice(&name)))) {
         notice(worker, RECORD_WRITE, RECORD_DENIED, name_slice(&name), NULL);
     }
+}
+
+void tell_git_config(struct worker *worker, const struct name *name, enum doorman_record_verdict verdict,
+                     const char *words)
+{
+    if (is_off(worker->house))
+        return;
+    snprintf(worker->noticed.words, sizeof worker->noticed.words, "%s", words);
+    notice(worker, RECORD_WRITE, verdict, name_slice(name), worker->noticed.words);
 }
 
 void tell_connect(struct worker *worker, struct slice name)

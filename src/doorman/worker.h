@@ -3,6 +3,7 @@
 #define CLOCHE_DOORMAN_WORKER_H
 
 #include "doorman/house.h"
+#include "doorman/records.h"
 #include "doorman/request.h"
 
 /* What the supervisor is to be told of the call that is being performed (tell.h). */
@@ -12,6 +13,7 @@ struct noticed {
     uint32_t verdict;
     const char *reason; /* NULL: policy's own words */
     int error;          /* 0: what the caller is answered */
+    char words[RECORD_REASON_MAX];
     char path[PATH_MAX];
     size_t length;
 };

@@ -28,6 +28,16 @@ static const char *why_none(const struct plan *plan, const struct facts *facts)
     return NULL;
 }
 
+void plan_doorman_ask(struct plan *plan, const struct facts *facts)
+{
+    plan->no_doorman = why_none(plan, facts);
+}
+
+bool plan_leaves_to_doorman(const struct plan *plan, const struct path_rule *rule)
+{
+    return rule->protects && !plan->no_doorman && decide_git_config(plan->policy, rule->real);
+}
+
 static bool is_in_a_root(const struct plan *plan, struct slice path)
 {
     for (size_t i = 0; i < plan->doorman_root_count; i++) {
@@ -59,9 +69,8 @@ static bool is_directory(const struct plan *plan, const struct tree *tree, struc
     return tree->look(tree->context, path, plan->arena, &ignored) == NODE_DIRECTORY;
 }
 
-void plan_doorman_place(struct plan *plan, const struct tree *tree, const struct facts *facts)
+void plan_doorman_place(struct plan *plan, const struct tree *tree)
 {
-    plan->no_doorman = why_none(plan, facts);
     /* Steps come shallow to deep. */
     for (size_t i = 0; i < plan->step_count; i++) {
         const struct step *step = &plan->steps[i];

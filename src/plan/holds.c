@@ -185,6 +185,8 @@ static unsigned locks_of(const struct plan *plan, const struct path_rule *rule)
 {
     if (plan->backend == BACKEND_LANDLOCK)
         return LOCK_LANDLOCK;
+    if (plan_leaves_to_doorman(plan, rule))
+        return LOCK_DOORMAN;
     bool landlock = plan->use_landlock &&
                     (rule->list == LIST_ALLOW_WRITE || (rule->list == LIST_RULES && rule->access == ACCESS_WRITE) ||
                      (rule_is_grant(rule) && plan->landlock_reads));
@@ -215,6 +217,8 @@ void plan_holds(struct plan *plan, const struct tree *tree)
             judge_absent(plan, tree, rule);
         else
             add_hold(plan, rule, locks_of(plan, rule),
-                     rule->widened ? "with the whole directory above it, which cannot be searched" : NULL);
+                     rule->widened ? "with the whole directory above it, which cannot be searched"
+                     : plan_leaves_to_doorman(plan, rule) ? "git may replace it by one that runs nothing"
+                                                          : NULL);
     }
 }

@@ -37,8 +37,13 @@ bool proxy_variable_is(const struct plan *plan, struct slice name);
 size_t proxy_variables(const struct plan *plan, const char ***variables);
 void plan_limits(struct plan *plan, const struct facts *facts);
 
-/* Whether there can be a doorman, and where it writes. Needs the steps. */
-void plan_doorman_place(struct plan *plan, const struct tree *tree, const struct facts *facts);
+/* Whether there can be a doorman. */
+void plan_doorman_ask(struct plan *plan, const struct facts *facts);
+/* Git replaces its configuration by another file, which a mount would keep it from:
+ * the doorman alone holds it, and judges what it is replaced by. */
+bool plan_leaves_to_doorman(const struct plan *plan, const struct path_rule *rule);
+/* Where it writes. Needs the steps. */
+void plan_doorman_place(struct plan *plan, const struct tree *tree);
 /* A rule about files needs it. */
 void plan_doorman_call(struct plan *plan, struct origin origin, struct slice text);
 /* What needs it without a rule of its own: protected names and sockets. */

@@ -113,7 +113,8 @@ static void collect_boundaries(struct builder *builder)
     add_boundary(builder, SLICE("/"), NODE_DIRECTORY);
     for (size_t i = 0; i < policy->paths.count; i++) {
         const struct path_rule *rule = &policy->paths.items[i];
-        if (!rule->dropped && (rule->pattern.literal || rule->widened) && !(without_protection && rule->protects))
+        if (!rule->dropped && (rule->pattern.literal || rule->widened) && !(without_protection && rule->protects) &&
+            !plan_leaves_to_doorman(builder->plan, rule))
             add_boundary(builder, rule->real, rule->node);
     }
 }

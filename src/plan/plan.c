@@ -104,9 +104,10 @@ bool plan_make(struct arena *arena, const struct policy *policy, const struct fa
                           .filter_enabled = policy->seccomp.enabled,
                           .nested_user_namespaces = policy->seccomp.allow_nested_user_namespaces,
                           .working_directory = working_directory};
+    plan_doorman_ask(plan, facts);
     if (!plan_mounts(plan, tree, err))
         return false;
-    plan_doorman_place(plan, tree, facts);
+    plan_doorman_place(plan, tree);
     if (plan->backend == BACKEND_LANDLOCK) {
         plan_confine(plan, tree, facts);
     } else {

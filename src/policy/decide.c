@@ -24,9 +24,11 @@ struct candidate {
 /* The best grant or denial so far, for reading and for writing, and what stands
  * apart from that contest. */
 struct contest {
+    struct slice path;
     struct candidate reading;
     struct candidate writing;
     const struct path_rule *deny_write;
+    const struct path_rule *deny_more; /* likewise, of those that do not just hold git's configuration */
     bool has_host_root;
     size_t host_root_depth; /* of the shallowest writable root of the host */
 };
@@ -79,6 +81,12 @@ static bool is_better(struct candidate challenger, struct candidate best, int (*
     return rank(challenger.rule) > rank(best.rule);
 }
 
+/* Stands for the protected name of this very file. */
+static bool holds_git_config(const struct path_rule *rule, struct slice path)
+{
+    return rule->protects && rule->node == NODE_FILE && slice_equal(rule->real, path) && protect_is_git_config(path);
+}
+
 static void enter(struct contest *contest, const struct path_rule *rule, size_t depth)
 {
     struct candidate candidate = {rule, depth};
@@ -86,6 +94,8 @@ static void enter(struct contest *contest, const struct path_rule *rule, size_t 
     if (rule->list == LIST_DENY_WRITE) {
         if (!contest->deny_write)
             contest->deny_write = rule;
+        if (!contest->deny_more && !holds_git_config(rule, contest->path))
+            contest->deny_more = rule;
         return;
     }
     if (is_better(candidate, contest->reading, reading_rank))
@@ -109,7 +119,7 @@ static void enter_chain(void *argument, size_t depth, void *value)
 
 static void hold_contest(const struct policy *policy, struct slice path, struct contest *contest)
 {
-    *contest = (struct contest){0};
+    *contest = (struct contest){.path = path};
     map_each_prefix(policy->by_path, path, enter_chain, contest);
     for (size_t i = 0; i < policy->pattern_count; i++) {
         size_t matched = 0;
@@ -181,16 +191,20 @@ static struct decision decide_read(const struct policy *policy, const struct con
     return decision;
 }
 
+/* The component at which a name must end at the earliest to be protected. */
+static size_t first_protected(const struct contest *contest)
+{
+    return contest->host_root_depth ? contest->host_root_depth - 1 : 0;
+}
+
 static bool decide_protected(const struct policy *policy, const struct contest *contest, struct slice path,
                              struct decision *decision)
 {
     struct protected_match match;
-    size_t from;
 
     if (policy->filesystem.disabled || !contest->has_host_root)
         return false;
-    from = contest->host_root_depth ? contest->host_root_depth - 1 : 0;
-    if (!protect_matches(policy, path, from, &match))
+    if (!protect_matches(policy, path, first_protected(contest), &match))
         return false;
     *decision = (struct decision){.access = ACCESS_READ,
                                   .origin = match.origin,
@@ -251,6 +265,21 @@ struct decision decide_write_at(const struct policy *policy, struct slice path, 
 
     hold_contest(policy, path, &contest);
     return decide_write(policy, &contest, path, made_here);
+}
+
+bool decide_git_config(const struct policy *policy, struct slice path)
+{
+    struct contest contest;
+
+    /* To srt it is a file like the others. */
+    if (!protect_is_git_config(path) || policy->filesystem.disabled || policy->around.personality == PERSONALITY_SRT)
+        return false;
+    hold_contest(policy, path, &contest);
+    if (!contest.has_host_root || protect_matches_but_git_config(policy, path, first_protected(&contest)))
+        return false;
+    contest.deny_write = contest.deny_more;
+    struct decision decision = decide_write(policy, &contest, path, true);
+    return decision.allowed && decision.backing == BACKING_HOST;
 }
 
 void decide_access(const struct policy *policy, struct slice path, struct decision *reading, struct decision *writing)

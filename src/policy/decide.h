@@ -32,6 +32,11 @@ struct decision decide_real_path(const struct policy *policy, enum operation ope
  * not count. Everything else does. */
 struct decision decide_write_at(const struct policy *policy, struct slice path, bool made_here);
 
+/* Is there no reason to refuse writing there, but that it is called as git calls its
+ * configuration? Where it is refused and this is so, git may replace it by one
+ * that runs nothing (git_config.h). */
+bool decide_git_config(const struct policy *policy, struct slice path);
+
 /* Reading and writing at once. */
 void decide_access(const struct policy *policy, struct slice path, struct decision *reading, struct decision *writing);
 

@@ -117,14 +117,14 @@ static bool same_name(struct slice a, struct slice b)
     return slice_equal_ignoring_case(without_slash(a), without_slash(b));
 }
 
-static bool is_git_config(struct slice name)
+bool protect_is_git_config(struct slice path)
 {
-    return slice_ends(name, SLICE("/config")) || slice_ends(name, SLICE("/config.worktree"));
+    return slice_ends(path, SLICE("/config")) || slice_ends(path, SLICE("/config.worktree"));
 }
 
 bool protect_is_lifted(const struct policy *policy, struct slice name)
 {
-    if (policy->filesystem.allow_git_config && is_git_config(name))
+    if (policy->filesystem.allow_git_config && protect_is_git_config(name))
         return true;
     for (size_t i = 0; i < policy->filesystem.unprotect.count; i++) {
         if (same_name(policy->filesystem.unprotect.items[i].text, name))
@@ -157,6 +157,7 @@ static bool can_begin(struct slice name, struct slice component)
 struct match_search {
     struct slice path;
     size_t from;
+    bool but_git_config;
     bool found;
     struct protected_match *match;
 };
@@ -177,10 +178,10 @@ static void try_name(struct match_search *search, struct slice name, struct orig
     *search->match = (struct protected_match){name, origin, holder};
 }
 
-bool protect_matches(const struct policy *policy, struct slice path, size_t from, struct protected_match *match)
+static bool find_match(const struct policy *policy, struct match_search *search)
 {
     const struct name_rules *added = &policy->filesystem.protect;
-    struct match_search search = {.path = path, .from = from, .match = match};
+    struct slice path = search->path;
     struct slice rest = path;
     struct slice component;
 
@@ -192,15 +193,30 @@ bool protect_matches(const struct policy *policy, struct slice path, size_t from
         struct slice here = slice_from(path, (size_t)(component.ptr - path.ptr));
         for (size_t i = 0; component.ptr[0] == '.' && protected_names[i]; i++) {
             struct slice name = slice_of(protected_names[i]);
-            if (!protect_is_lifted(policy, name))
-                try_name(&search, name, (struct origin){"built-in", "protected names"}, here, at);
+            if (!protect_is_lifted(policy, name) && !(search->but_git_config && protect_is_git_config(name)))
+                try_name(search, name, (struct origin){"built-in", "protected names"}, here, at);
         }
         for (size_t i = 0; i < added->count; i++) {
             if (can_begin(added->items[i].text, component))
-                try_name(&search, added->items[i].text, added->items[i].origin, here, at);
+                try_name(search, added->items[i].text, added->items[i].origin, here, at);
         }
     }
-    return search.found;
+    return search->found;
+}
+
+bool protect_matches(const struct policy *policy, struct slice path, size_t from, struct protected_match *match)
+{
+    struct match_search search = {.path = path, .from = from, .match = match};
+
+    return find_match(policy, &search);
+}
+
+bool protect_matches_but_git_config(const struct policy *policy, struct slice path, size_t from)
+{
+    struct protected_match match;
+    struct match_search search = {.path = path, .from = from, .but_git_config = true, .match = &match};
+
+    return find_match(policy, &search);
 }
 
 struct rest_search {

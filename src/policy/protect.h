@@ -21,6 +21,12 @@ struct protected_match {
  * `from` (counted from 0)? */
 bool protect_matches(const struct policy *policy, struct slice path, size_t from, struct protected_match *match);
 
+/* Is this what git calls a configuration, by the last component of `path` or name? */
+bool protect_is_git_config(struct slice path);
+
+/* protect_matches() without the built-in names of git's configuration. */
+bool protect_matches_but_git_config(const struct policy *policy, struct slice path, size_t from);
+
 /* For a name that is to appear or to vanish: gives what is left of each protected
  * name that goes on behind the end of `path`. "/p/.git" gives "hooks/", "config",
  * "info/attributes", and the worktrees' own, and so on; a

@@ -129,7 +129,7 @@ static bool is_about_later(const struct trial *trial, const struct decision *dec
 static bool is_known_gap(const struct trial *trial, struct slice real, const struct decision *writing)
 {
     if (strcmp(writing->origin.path, "protected names") == 0)
-        return !is_held_protection(trial, real);
+        return !is_held_protection(trial, real) || decide_git_config(&trial->policy, real);
     return is_about_later(trial, writing);
 }
 

@@ -119,19 +119,19 @@ def test_clone_below_the_project_is_a_whole_repository(repository):
     assert git(repository, "log", "-1", "--format=%s", "topic") == "copy\n"
 
 
-def test_existing_repositorys_configuration_stays_what_it_is(repository):
+def test_existing_repositorys_configuration_keeps_what_would_run_something(repository):
     """What git says where the configuration is refused, and that ordinary work goes on beside it."""
     before = (repository.project / ".git/config").read_bytes()
     answer = repository.cloche("run", "bash", "-c", """
         git config core.fsmonitor ./evil; echo config=$?
-        git init -q; echo init=$?
         git remote add origin elsewhere; echo remote=$?
-        git checkout -q --track -b tracking main; echo track=$?
+        git init -q; echo init=$?
+        git checkout -q -b tracking main; echo track=$?
         echo hook >.git/hooks/post-commit; echo hook=$?
         echo more >>a; git commit -qam more; echo commit=$?""")
     results = dict(line.split("=") for line in answer.stdout.splitlines() if "=" in line)
-    assert results["config"] != "0" and results["init"] != "0" and results["remote"] != "0" and results["hook"] != "0"
-    assert results["track"] == results["commit"] == "0"
+    assert results["config"] != "0" and results["remote"] != "0" and results["hook"] != "0"
+    assert results["init"] == results["track"] == results["commit"] == "0"
     assert ".git/config" in answer.stderr
     assert (repository.project / ".git/config").read_bytes() == before
     assert not (repository.project / ".git/config.lock").exists()
