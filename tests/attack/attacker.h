@@ -19,6 +19,7 @@ extern const struct operation process_operations[];
 extern const struct operation kernel_operations[];
 extern const struct operation send_operations[];
 extern const struct operation crowd_operations[];
+extern const struct operation race_operations[];
 
 /* A number, decimal or 0x..., or the end of the program. */
 unsigned long number(const char *word);
