@@ -87,23 +87,25 @@ static void rename_source(char **words)
 }
 
 /* Renames what is not there to TARGET while a link to WHERE is put in its place,
- * in a directory so deep (DEPTH times "hooks") that judging takes long. For MILLISECONDS. */
+ * in a directory so deep (DEPTH times "deep") that judging takes long. For MILLISECONDS. */
 static int rename_absent(char **words)
 {
     long until = milliseconds() + (long)number(words[3]);
     long rounds = 0;
 
     for (unsigned long i = 0; i < number(words[2]); i++) {
-        if ((mkdir("hooks", 0755) < 0 && errno != EEXIST) || chdir("hooks") < 0)
+        if ((mkdir("deep", 0755) < 0 && errno != EEXIST) || chdir("deep") < 0)
             return -1;
     }
-    pid_t child = over_and_over(rename_source, words);
+    pid_t first = over_and_over(rename_source, words);
+    pid_t second = over_and_over(rename_source, words);
     for (; milliseconds() < until; rounds++) {
         if (symlink(words[1], "source") < 0 && errno != EEXIST)
             break;
         unlink("source");
     }
-    end(child);
+    end(first);
+    end(second);
     printf("%ld", rounds);
     return 0;
 }

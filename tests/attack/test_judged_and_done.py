@@ -51,7 +51,7 @@ def armed(jail):
 def test_c49_what_was_absent_when_judged_is_not_renamed_when_it_has_come(jail, old):
     """A link that is put in the place of an absent source would get a name that none may have."""
     target = old / ".claude"
-    found = jail.attack("rename-absent", target, jail.person.project, 25, 2 * MILLISECONDS)
+    found = jail.attack("rename-absent", target, jail.person.project, 300, 2 * MILLISECONDS)
     assert int(found.shown) > 5, found
     assert not os.path.lexists(target)
     # The same without the race: an ordinary name may become a link.
