@@ -38,7 +38,6 @@ struct comparison {
     struct group **groups;
     size_t group_count;
     size_t group_capacity;
-    struct map present; /* "section.subsection" that were there before */
     struct git_config_verdict *verdict;
 };
 
@@ -83,20 +82,11 @@ static void add_value(struct arena *arena, struct values *values, const struct g
     values->last = value;
 }
 
-/* Without the key at its end: "remote.origin" of "remote.origin.url". */
-static struct slice holder(const struct git_config_entry *entry)
-{
-    return (struct slice){entry->name.ptr, entry->name.len - entry->key.len - 1};
-}
-
 static void gather(struct comparison *comparison)
 {
-    static const char present;
-
     for (size_t i = 0; i < comparison->now.count; i++) {
         const struct git_config_entry *entry = &comparison->now.entries[i];
         add_value(comparison->arena, &group_of(comparison, entry)->now, entry);
-        *map_at(&comparison->present, holder(entry)) = (void *)(uintptr_t)&present;
     }
     for (size_t i = 0; i < comparison->next.count; i++) {
         const struct git_config_entry *entry = &comparison->next.entries[i];
@@ -136,12 +126,17 @@ static bool is_remote(const struct comparison *comparison, struct slice name)
     return url && url->has_value && url->value.len;
 }
 
+/* Only of a name that led somewhere before. */
 static void tell(struct comparison *comparison, const struct group *group)
 {
     const struct git_config_entry *now = group->now.last ? group->now.last->entry : NULL;
     const struct git_config_entry *next = group->next.last ? group->next.last->entry : NULL;
+    struct text url = text_in(comparison->arena);
 
-    if (!map_get(&comparison->present, holder(group->entry)))
+    text_append(&url, (struct slice){group->entry->name.ptr, group->entry->name.len - group->entry->key.len});
+    text_append_string(&url, "url");
+    const struct group *before = map_get(&comparison->by_name, text_slice(&url));
+    if (!before || !before->now.first)
         return;
     add_finding(&comparison->verdict->told, group->entry->name,
                 arena_printf(comparison->arena, "was %s and is now %s",
@@ -240,8 +235,7 @@ static bool read_both(struct comparison *comparison, struct slice now, struct sl
 
 void git_config_judge(struct arena *arena, struct slice now, struct slice next, struct git_config_verdict *verdict)
 {
-    struct comparison comparison = {
-        .arena = arena, .by_name = map_in(arena), .present = map_in(arena), .verdict = verdict};
+    struct comparison comparison = {.arena = arena, .by_name = map_in(arena), .verdict = verdict};
 
     *verdict = (struct git_config_verdict){0};
     if (!read_both(&comparison, now, next))

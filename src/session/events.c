@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "doorman/records.h"
+#include "policy/protect.h"
 #include "session/event_rule.h"
 #include "watch/calls.h"
 #include "watch/ignore.h"
@@ -206,6 +207,9 @@ static void tell_record(struct events *events, const struct doorman_record *reco
     event.program = next_text(&rest, record->program_length);
     event.parent_program = next_text(&rest, record->parent_program_length);
     event.reason = next_text(&rest, record->reason_length);
+    /* Each key of git's configuration is worth a line. */
+    if (event.kind == EVENT_FS_WRITE && protect_is_git_config(event.object))
+        event.apart = event.reason;
     if (event.kind == EVENT_SYSCALL)
         event.object = event.op;
     if (!is_nowhere(&event))

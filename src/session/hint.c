@@ -126,6 +126,8 @@ static const char *lines_for(const struct trial *trial)
     const struct decision *decision = &trial->denied->decision;
     struct slice origin = slice_of(decision->origin.path ? decision->origin.path : "");
 
+    if (decide_git_config(&trial->session->policy, trial->denied->real))
+        return "\"filesystem\": {\"allowGitConfig\": true}";
     for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++) {
         const struct remedy *remedy = &remedies[i];
         struct text value = text_in(trial->arena);

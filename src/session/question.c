@@ -286,6 +286,10 @@ static void note_what_surprises(const struct session *session, struct answer *an
     case OPERATION_WRITE:
         if (decision->allowed && decision->backing == BACKING_PRIVATE && exists(session, answer->real))
             answer->note = "private to the run: what the host has there is not visible";
+        if (!decision->allowed && (answer->locks & LOCK_DOORMAN) && answer->question.operation == OPERATION_WRITE &&
+            decide_git_config(&session->policy, answer->real))
+            answer->note = "but git may replace it by one that runs nothing: names, branches, remotes with URLs of "
+                           "servers; every other new or changed key is refused and named";
         if (decision->allowed && session->around.shares_proc && path_covers(SLICE("/proc"), answer->real))
             answer->note = "of processes outside the kernel shows no memory, environment or files";
         break;

@@ -41,6 +41,7 @@ struct event {
     struct origin rule;
     struct slice hint; /* options of `cloche run`, as typed in a shell */
     uint64_t sent, received, milliseconds;
+    struct slice apart; /* keeps events apart that are alike otherwise; not written */
 };
 
 /* What a line says beside the event. */

@@ -44,7 +44,7 @@ struct lines {
     struct line *items;
     size_t count;
     size_t capacity;
-    struct map known; /* kind and object -> struct line's number + 1 */
+    struct map known; /* kind, object and what keeps it apart -> struct line's number + 1 */
 };
 
 static void add(struct lines *lines, const struct watched *watched)
@@ -53,6 +53,7 @@ static void add(struct lines *lines, const struct watched *watched)
 
     text_appendf(&key, "%d ", (int)watched->event.kind);
     text_append(&key, watched->event.object);
+    text_append(&key, watched->event.apart);
     size_t known = (size_t)map_get(&lines->known, text_slice(&key));
     if (known) {
         struct line *line = &lines->items[known - 1];

@@ -37,6 +37,7 @@ static struct slice key_of(struct arena *arena, const struct event *event)
     text_append(&key, event->op);
     text_append(&key, event->object);
     text_append(&key, event->program);
+    text_append(&key, event->apart);
     return text_slice(&key);
 }
 
@@ -69,6 +70,7 @@ static struct event copy_event(struct arena *arena, const struct event *event)
     copy.protocol = arena_slice(arena, event->protocol);
     copy.reason = arena_slice(arena, event->reason);
     copy.hint = arena_slice(arena, event->hint);
+    copy.apart = arena_slice(arena, event->apart);
     if (event->rule.file)
         copy.rule.file = arena_string(arena, event->rule.file);
     if (event->rule.path)
@@ -78,7 +80,7 @@ static struct event copy_event(struct arena *arena, const struct event *event)
 
 static size_t size_of(const struct event *event)
 {
-    return 2 * (event->op.len + event->object.len + event->program.len) + event->parent_program.len +
+    return 2 * (event->op.len + event->object.len + event->program.len + event->apart.len) + event->parent_program.len +
            event->reason.len + event->hint.len + sizeof(struct watched);
 }
 
