@@ -75,7 +75,7 @@ install: all
 	@ninja --quiet -C $(BUILD) cloche >/dev/null
 	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --no-rebuild --quiet >$(BUILD)/install.log 2>&1 || \
 	    { echo "cannot install below $(DESTDIR)$(PREFIX): $$(grep 'Error: ' $(BUILD)/install.log | tail -n 1)" >&2; exit 1; }
-	@echo "installed $(BIN)/cloche, srt beside it; manual pages, completions and the schema in $(SHARE)"
+	@echo "installed $(BIN)/cloche, srt and codex-linux-sandbox beside it; manual pages, completions and the schema in $(SHARE)"
 
 uninstall:
 	rm -f '$(BIN)/cloche' '$(BIN)/srt' '$(BIN)/codex-linux-sandbox'

@@ -97,6 +97,13 @@ class Person:
     def srt(self, *arguments, **keywords):
         return self.call("srt", *arguments, **keywords)
 
+    def codex(self, profile, *command, options=(), **keywords):
+        """The stand-in for Codex's helper, with the project as its workspace; a profile is JSON or its text."""
+        if not isinstance(profile, str):
+            profile = json.dumps(profile)
+        return self.call("codex-linux-sandbox", "--sandbox-policy-cwd", self.project, "--permission-profile", profile,
+                         *options, "--", *command, **keywords)
+
     def explain(self, *arguments, **keywords):
         """The JSON object of `explain --json`, with the exit status in it."""
         answer = self.cloche("explain", "--json", *arguments, **keywords)

@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/options.h"
 #include "cli/report.h"
 #include "cli/source.h"
 

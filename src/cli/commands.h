@@ -21,5 +21,7 @@ int command_doctor(int argc, char **argv);
 
 /* The personality `srt`: the whole argv of the process. */
 int srt_main(int argc, char **argv);
+/* The personality `codex-linux-sandbox`, likewise. */
+int codex_main(int argc, char **argv);
 
 #endif

@@ -27,7 +27,8 @@ static const char general[] = "Put a command under glass: it sees and touches on
 /* Options of run and explain; printed by both. */
 static const char policy_options[] = "Policy:\n"
                                      "  -s, --settings FILE       policy file; repeatable, later ones are merged\n"
-                                     "                            over earlier ones; or the policy itself: '{...}'\n"
+                                     "                            over earlier ones; or the policy itself: '{...}';\n"
+                                     "                            codex:FILE for one of Codex's\n"
                                      "  -p, --preset NAME         built-in policy (see cloche presets)\n"
                                      "  -C, --project DIR         the project (default: $CLOCHE_PROJECT, else the\n"
                                      "                            current directory)\n"

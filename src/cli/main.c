@@ -94,13 +94,6 @@ static int cloche_main(int argc, char **argv)
     return chosen->run(argc - 1, argv + 1);
 }
 
-static int codex_main(void)
-{
-    log_set_name("codex-linux-sandbox");
-    log_error("this personality of cloche is not built yet: nothing was run");
-    return STATUS_REFUSED;
-}
-
 static int personality_main(int argc, char **argv)
 {
     /* execve allows an empty argv. */
@@ -112,7 +105,7 @@ static int personality_main(int argc, char **argv)
     if (strcmp(name, "srt") == 0)
         return srt_main(argc, argv);
     if (strcmp(name, "codex-linux-sandbox") == 0)
-        return codex_main();
+        return codex_main(argc, argv);
     return cloche_main(argc, argv);
 }
 

@@ -174,14 +174,13 @@ static void add_unbuilt(struct options *options, const char *name)
 
 static bool add_settings(struct parser *parser, const char *file, struct error *err)
 {
-    static const struct slice codex = {"codex:", 6};
-    struct slice text = slice_of(file);
+    struct policy_source source = source_named(file);
 
-    if (text.len == 0)
+    if (!*file)
         return error_set(err, "--settings needs the name of a policy file");
-    if (slice_starts(text, codex))
-        return error_set(err, "--settings %s: Codex policies are not read yet", escaped(parser->arena, text));
-    add_source(parser, source_named(file));
+    if (!*source.name && source.format == FORMAT_CODEX)
+        return error_set(err, "--settings codex: needs the name of a Codex policy: codex:FILE");
+    add_source(parser, source);
     return true;
 }
 

@@ -4,7 +4,7 @@
 
 #include "policy/load.h"
 
-/* "preset:NAME", a policy itself ("{...}"), or a file. */
+/* "preset:NAME", "codex:FILE", a policy itself ("{...}"), or a file. */
 struct policy_source source_named(const char *name);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/personality.h"
 #include "cli/report.h"
 #include "session/run.h"
 #include "session/scratch.h"
@@ -173,17 +174,6 @@ static const char *temporary_directory(void)
     return named && *named ? named : default_temporary;
 }
 
-static bool say_objections(const struct session *session)
-{
-    const struct options no_options = {0};
-    struct objection *objections;
-    size_t count = report_objections(&no_options, session, &objections);
-
-    for (size_t i = 0; i < count; i++)
-        log_error("refused: %s (%s)", objections[i].what, origin_text(session->arena, &objections[i].origin));
-    return count > 0;
-}
-
 /* Says why in srt's own words. */
 static int refuse(const struct session *session, const struct error *err)
 {
@@ -234,7 +224,7 @@ static int run(struct arena *arena, const struct srt_options *options, int contr
     jail_tell_network(head_start, policy_network_mode(&session->policy) != NETWORK_HOST);
     if (!session_resolve(session, tree_of_host(arena)) || !session_plan(session, &err))
         return refuse(session, &err);
-    if (say_objections(session))
+    if (personality_objects(session))
         return SRT_STATUS_ERROR;
     enum jail_end end = session_run(session, request.command, request.control_fd, head_start, &status, &err);
     if (end == JAIL_NO_PROC) {
@@ -249,7 +239,7 @@ static int run(struct arena *arena, const struct srt_options *options, int contr
         request.backend = BACKEND_LANDLOCK;
         if (!session_prepare(arena, &request, session, &err))
             return refuse(session, &err);
-        if (say_objections(session)) {
+        if (personality_objects(session)) {
             log_error("%s", why.text);
             return SRT_STATUS_ERROR;
         }

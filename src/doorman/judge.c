@@ -157,7 +157,7 @@ static bool completes_git(struct house *house, struct slice path)
     size_t mark = mark_of(path_name(path));
     struct stat status;
 
-    if (mark == MARK_COUNT || looks_like_git(parent) || judge_made_here(house, parent))
+    if (mark == MARK_COUNT || protect_is_off(house->policy) || looks_like_git(parent) || judge_made_here(house, parent))
         return false;
     FD_CLEANUP int directory = open_directory(parent);
     if (directory < 0)
@@ -221,7 +221,7 @@ int judge_change(struct house *house, struct entry_name *entry)
     if (error || entry->name.kind != NAME_KNOWN)
         return error;
     struct slice path = name_slice(&entry->name);
-    if (entry->exists && entry->type != S_IFDIR && protect_is_git_pointer(path) &&
+    if (entry->exists && entry->type != S_IFDIR && protect_is_git_pointer(path) && !protect_is_off(house->policy) &&
         decide_real_path(house->policy, OPERATION_WRITE, path).backing == BACKING_HOST &&
         !judge_made_here(house, path_parent(path)) && !is_made(house, path, 0)) /* of files, these are remembered */
         return EACCES;

@@ -102,7 +102,7 @@ void plan_doorman_call(struct plan *plan, struct origin origin, struct slice tex
 
 static bool protects_any_name(const struct policy *policy)
 {
-    if (policy->filesystem.disabled)
+    if (protect_is_off(policy))
         return false;
     for (size_t i = 0; protected_names[i]; i++) {
         if (!protect_is_lifted(policy, slice_of(protected_names[i])))

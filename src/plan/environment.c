@@ -26,7 +26,7 @@ static bool is_useless_tmpdir(const struct plan *plan, struct slice name, struct
     struct slice path;
     struct effect effect;
 
-    if (!slice_is(name, "TMPDIR") || plan->policy->around.personality == PERSONALITY_SRT)
+    if (!slice_is(name, "TMPDIR") || plan->policy->around.personality != PERSONALITY_CLOCHE)
         return false;
     if (!value.len || value.ptr[0] != '/')
         return true;

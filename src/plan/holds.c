@@ -96,9 +96,29 @@ static void judge_granting_pattern(struct plan *plan, const struct path_rule *ru
         hold_by_doorman(plan, rule, "the mount stays read-only; the doorman writes what matches");
 }
 
+/* Hidden where it matches at start; the doorman lets nothing more be made. */
+static void judge_expanded(struct plan *plan, const struct path_rule *rule, const char *name)
+{
+    if (!writable_overlaps(plan, rule->real))
+        add_hold(plan, rule, first_lock(plan), "what it matches when the run starts");
+    else if (!plan->no_doorman)
+        hold_by_doorman(plan, rule, "what it matches when the run starts is hidden, and nothing more can be made");
+    else
+        plan_refuse(plan, rule->origin, "late-names",
+                    arena_printf(plan->arena,
+                                 "%s also speaks of files made during the run, and the command cannot be kept from "
+                                 "making them, for %s",
+                                 name, plan->no_doorman));
+}
+
 static void judge_pattern(struct plan *plan, const struct path_rule *rule)
 {
     const char *name = escaped(plan->arena, rule->text);
+
+    if (rule->expanded) {
+        judge_expanded(plan, rule, name);
+        return;
+    }
 
     if (rule_is_grant(rule)) {
         judge_granting_pattern(plan, rule, name);

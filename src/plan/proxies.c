@@ -101,7 +101,7 @@ size_t proxy_variables(const struct plan *plan, const char ***variables)
     struct list list = {.arena = plan->arena};
     const struct policy *policy = plan->policy;
 
-    if (plan->network != NETWORK_FILTERED)
+    if (plan->network != NETWORK_FILTERED || policy->network.keeps_proxy_variables)
         return 0;
     const char *user = user_name(plan);
     const char *token = policy->around.proxy_token ? policy->around.proxy_token : "TOKEN";
@@ -139,7 +139,7 @@ static bool is_among(const char *const *names, size_t count, struct slice name)
 
 bool proxy_variable_is(const struct plan *plan, struct slice name)
 {
-    return plan->network == NETWORK_FILTERED &&
+    return plan->network == NETWORK_FILTERED && !plan->policy->network.keeps_proxy_variables &&
            (is_among(http_names, COUNT(http_names), name) || is_among(socks_names, COUNT(socks_names), name) ||
             is_among(direct_names, COUNT(direct_names), name) || is_among(other_names, COUNT(other_names), name) ||
             is_among(cloud_names, COUNT(cloud_names), name));

@@ -242,10 +242,13 @@ void built_in_rules(struct policy *policy, const struct tree *tree)
         add_caches(policy, tree, written);
         for (size_t i = 0; policy->filesystem.tmp == TMP_PRIVATE && i < 3; i++)
             (mounts ? add_private : add_hidden)(policy, written, private_places[i]);
+        bool listed = policy->filesystem.read_mode == READ_LISTED;
         /* systemd keeps resolv.conf under /run; NixOS keeps its programs there. */
-        add_readable(policy, "name resolution", SLICE("/etc/resolv.conf"));
-        add_readable(policy, "platform files", SLICE("/run/current-system/sw"));
-        if (policy->filesystem.read_mode == READ_LISTED && policy->filesystem.platform_defaults) {
+        if (!policy->filesystem.codex || !listed || policy->filesystem.platform_defaults) {
+            add_readable(policy, "name resolution", SLICE("/etc/resolv.conf"));
+            add_readable(policy, "platform files", SLICE("/run/current-system/sw"));
+        }
+        if (listed && policy->filesystem.platform_defaults) {
             for (size_t i = 0; platform_paths[i]; i++)
                 add_readable(policy, "filesystem.platformDefaults", slice_of(platform_paths[i]));
         }

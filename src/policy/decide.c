@@ -202,7 +202,7 @@ static bool decide_protected(const struct policy *policy, const struct contest *
 {
     struct protected_match match;
 
-    if (policy->filesystem.disabled || !contest->has_host_root)
+    if (protect_is_off(policy) || !contest->has_host_root)
         return false;
     if (!protect_matches(policy, path, first_protected(contest), &match))
         return false;

@@ -32,12 +32,11 @@ static struct slice first_line(struct slice text)
     return text;
 }
 
-/* What a pointer file names, links followed; false if it names no directory. */
-static bool read_pointer(const struct tree *tree, struct arena *arena, struct slice file, struct slice prefix,
-                         struct slice *directory)
+/* What a pointer file names, links followed; false if it names nothing. */
+static bool follow_pointer(const struct tree *tree, struct arena *arena, struct slice file, struct slice prefix,
+                           struct tree_place *place)
 {
     struct slice content;
-    struct tree_place place;
 
     if (!tree->read || !tree->read(tree->context, file, POINTER_LENGTH_MAX, arena, &content))
         return false;
@@ -51,10 +50,24 @@ static bool read_pointer(const struct tree *tree, struct arena *arena, struct sl
         return false;
     if (content.ptr[0] != '/')
         content = path_join(arena, path_parent(file), content);
-    if (!tree_follow(tree, arena, content, &place, NULL) || place.node != NODE_DIRECTORY)
+    return tree_follow(tree, arena, content, place, NULL);
+}
+
+/* The same, and it must be a directory. */
+static bool read_pointer(const struct tree *tree, struct arena *arena, struct slice file, struct slice prefix,
+                         struct slice *directory)
+{
+    struct tree_place place;
+
+    if (!follow_pointer(tree, arena, file, prefix, &place) || place.node != NODE_DIRECTORY)
         return false;
     *directory = place.path;
     return true;
+}
+
+bool git_layout_pointer(const struct tree *tree, struct arena *arena, struct slice dot_git, struct tree_place *place)
+{
+    return follow_pointer(tree, arena, dot_git, SLICE("gitdir:"), place) && place->node != NODE_UNKNOWN;
 }
 
 static void report(struct arena *arena, struct slice directory, void (*found)(void *argument, struct slice path),
@@ -134,7 +147,7 @@ static bool lies_below(struct slice path, struct slice name)
 
 bool git_layout_is_dangerous(const struct policy *policy, struct slice inside)
 {
-    if (policy->filesystem.disabled)
+    if (protect_is_off(policy))
         return false;
     for (size_t i = 0; dangerous[i].inside; i++) {
         if (lies_below(inside, slice_of(dangerous[i].inside)))

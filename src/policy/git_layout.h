@@ -11,6 +11,10 @@
 void git_layout_protected(const struct tree *tree, struct arena *arena, struct slice root,
                           void (*found)(void *argument, struct slice path), void *argument);
 
+/* What the file `dot_git` (`gitdir: X`) names, links followed, whether it is there
+ * or not; false if it names nothing. */
+bool git_layout_pointer(const struct tree *tree, struct arena *arena, struct slice dot_git, struct tree_place *place);
+
 /* If `project` is a linked worktree: the directory its repository keeps for it,
  * and the one it keeps the shared part in. Believed only when the repository
  * itself, outside the project, points back at this worktree. The caller must see

@@ -304,11 +304,7 @@ static bool add_host(struct loader *loader, const struct key *key, const struct 
 
 static void add_port(struct loader *loader, const struct key *key, const struct place *place, int64_t port)
 {
-    struct port_rules *ports = list_at(loader, key);
-
-    ports->items =
-        arena_grow(loader->arena, ports->items, ports->count, ports->count + 1, &ports->capacity, sizeof *ports->items);
-    ports->items[ports->count++] = (struct port_rule){.port = (uint16_t)port, .origin = loader_origin(loader, place)};
+    policy_add_port(loader->policy, list_at(loader, key), (uint16_t)port, loader_origin(loader, place));
 }
 
 bool list_add_text(struct loader *loader, const struct key *key, const struct place *place, struct slice text)

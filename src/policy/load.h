@@ -34,10 +34,20 @@ struct policy_document {
     struct slice text;
 };
 
+/* The words a document is written in. */
+enum policy_format {
+    FORMAT_CLOCHE,
+    FORMAT_CODEX, /* a permission profile or a SandboxPolicy */
+    FORMAT_CODEX_PROFILE,
+    FORMAT_CODEX_SANDBOX_POLICY,
+    FORMAT_CODEX_NETWORK /* what --managed-network takes */
+};
+
 struct policy_source {
     enum { SOURCE_FILE, SOURCE_PRESET, SOURCE_TEXT } kind;
     const char *name;  /* path, preset name, or what to call the text */
     struct slice text; /* SOURCE_TEXT */
+    enum policy_format format;
     /* SOURCE_FILE: if given, all its files; none of them is read again, and one
      * that is not here is refused. */
     const struct policy_document *documents;

@@ -27,6 +27,13 @@ void policy_add_host(struct policy *policy, struct host_rules *list, struct host
     list->items[list->count++] = rule;
 }
 
+void policy_add_port(struct policy *policy, struct port_rules *list, uint16_t port, struct origin origin)
+{
+    list->items =
+        arena_grow(policy->arena, list->items, list->count, list->count + 1, &list->capacity, sizeof *list->items);
+    list->items[list->count++] = (struct port_rule){.port = port, .origin = origin};
+}
+
 void policy_add_unbuilt(struct policy *policy, struct origin origin, const char *feature)
 {
     policy->unbuilt = arena_grow(policy->arena, policy->unbuilt, policy->unbuilt_count, policy->unbuilt_count + 1,

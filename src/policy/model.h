@@ -57,6 +57,8 @@ struct path_rule {
     bool vital;          /* cloche's own policy and state: a run that could make it is not let through in silence */
     bool protects;       /* a protected name that exists, or what git finds through one */
     bool socket;         /* shown because network.allowUnixSockets names it */
+    bool expanded;       /* pattern: what it matches at start has rules of its own, and no more can be made */
+    bool no_links;       /* a link on the way there, where the command may write, is refused */
     struct origin origin;
 
     /* Filled by policy_resolve. */
@@ -143,7 +145,7 @@ enum caches_mode { CACHES_UNSET, CACHES_PRIVATE, CACHES_HOST, CACHES_NONE };
 enum root_capabilities { ROOT_CAPABILITIES_UNSET, ROOT_CAPABILITIES_NONE, ROOT_CAPABILITIES_FILES };
 enum read_mode { READ_UNSET, READ_ALL, READ_LISTED };
 enum watch_mode { WATCH_UNSET, WATCH_WRITES, WATCH_ALL, WATCH_OFF };
-enum personality { PERSONALITY_CLOCHE, PERSONALITY_SRT };
+enum personality { PERSONALITY_CLOCHE, PERSONALITY_SRT, PERSONALITY_CODEX };
 
 /* What the first lock is made of. Without namespaces nothing can be private to a
  * run: /tmp, caches, /dev and /proc are the host's or not there. */
@@ -178,6 +180,7 @@ struct policy {
         bool platform_defaults; /* with listed */
         bool disabled;
         bool allow_git_config;
+        bool codex; /* written for Codex: the names it protects, nothing shown that is not listed */
         enum tmp_mode tmp;
         enum caches_mode caches;
         struct name_rules devices;   /* absolute paths below /dev */
@@ -204,6 +207,7 @@ struct policy {
         uint64_t socks_proxy_port;
         bool refuse_opaque_tunnels;
         bool require_host_match;
+        bool keeps_proxy_variables; /* the user's own lead to host ports, and are left as they are */
         struct {
             struct slice http; /* URLs; empty: none */
             struct slice https;
@@ -259,6 +263,8 @@ struct policy {
     enum root_capabilities root_capabilities;
     struct origin root_capabilities_origin;
 
+    bool unconfined; /* by the word of a Codex policy: no sandbox is wanted at all */
+
     /* Files this policy was made of: never writable inside. */
     struct name_rules sources;
     struct slice events_file; /* nor is what --events names; empty: none */
@@ -278,6 +284,7 @@ struct policy {
 struct path_rule *policy_add_path(struct policy *policy, struct path_rule rule);
 void policy_add_name(struct policy *policy, struct name_rules *list, struct slice text, struct origin origin);
 void policy_add_host(struct policy *policy, struct host_rules *list, struct host_rule rule);
+void policy_add_port(struct policy *policy, struct port_rules *list, uint16_t port, struct origin origin);
 void policy_add_unbuilt(struct policy *policy, struct origin origin, const char *feature);
 
 /* Unset with nothing allowed is none; unset with any allowed domain or host

@@ -2,8 +2,8 @@
  * `[^set]`, ranges) is one byte of it, `**` as a whole component is any number
  * of components, none included. An unclosed `[` is an ordinary byte. A leading
  * dot is nothing special. Bytes are compared, not characters. Patterns are
- * matched against paths, whether anything exists there or not: no tree is ever
- * walked to expand one. */
+ * matched against paths, whether anything exists there or not: no tree is walked
+ * to expand one (but for Codex's, see codex_resolve.c). */
 #ifndef CLOCHE_POLICY_PATTERN_H
 #define CLOCHE_POLICY_PATTERN_H
 

@@ -122,6 +122,11 @@ bool protect_is_git_config(struct slice path)
     return slice_ends(path, SLICE("/config")) || slice_ends(path, SLICE("/config.worktree"));
 }
 
+bool protect_is_off(const struct policy *policy)
+{
+    return policy->filesystem.disabled || policy->around.personality == PERSONALITY_CODEX;
+}
+
 bool protect_is_lifted(const struct policy *policy, struct slice name)
 {
     if (policy->filesystem.allow_git_config && protect_is_git_config(name))
@@ -268,7 +273,7 @@ void protect_rests(const struct policy *policy, struct slice path, void (*found)
     struct slice rest = path;
     struct slice component;
 
-    if (policy->filesystem.disabled)
+    if (protect_is_off(policy))
         return;
     while (path_next(&rest, &component)) {
         struct slice here = slice_from(path, (size_t)(component.ptr - path.ptr));

@@ -17,6 +17,10 @@ struct protected_match {
     struct slice holder;
 };
 
+/* Does no name count? Where files are not restricted at all, and under the name of
+ * Codex's helper, which protects names of its own. */
+bool protect_is_off(const struct policy *policy);
+
 /* Does `path` lie at or below a protected name that ends at or after component
  * `from` (counted from 0)? */
 bool protect_matches(const struct policy *policy, struct slice path, size_t from, struct protected_match *match);

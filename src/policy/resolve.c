@@ -17,6 +17,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "policy/built_in.h"
+#include "policy/codex.h"
 #include "policy/decide.h"
 #include "policy/git_layout.h"
 #include "policy/protect.h"
@@ -228,7 +229,7 @@ static void judge_own_places(struct policy *policy, struct path_rule *rule, stru
         drop(rule, "the sandbox has its own");
         return;
     }
-    if (rule_is_grant(rule) && policy->around.personality == PERSONALITY_SRT) {
+    if (rule_is_grant(rule) && policy->around.personality != PERSONALITY_CLOCHE) {
         drop(rule, "the sandbox has its own /proc and /dev");
         return;
     }
@@ -297,7 +298,8 @@ static void expand_patterns(struct policy *policy, const struct tree *tree, stru
 
     for (size_t i = 0; i < count; i++) {
         struct expansion expansion = {policy, policy->paths.items[i]};
-        if (expansion.rule.dropped || expansion.rule.pattern.literal || rule_is_grant(&expansion.rule))
+        if (expansion.rule.dropped || expansion.rule.pattern.literal || expansion.rule.expanded ||
+            rule_is_grant(&expansion.rule))
             continue;
         if (pattern_is_at_top(policy, &expansion.rule)) {
             if (expansion.rule.node == NODE_DIRECTORY &&
@@ -365,7 +367,7 @@ static void add_worktree_grant(struct policy *policy, const struct tree *tree)
     struct slice directory;
     bool project_is_writable = false;
 
-    if (policy->filesystem.disabled || policy->around.personality == PERSONALITY_SRT ||
+    if (policy->filesystem.disabled || policy->around.personality == PERSONALITY_SRT || policy->filesystem.codex ||
         !git_layout_worktree(tree, policy->arena, policy->around.project, &common, &directory) ||
         path_covers(common, policy->around.home))
         return;
@@ -531,8 +533,10 @@ void policy_resolve(struct policy *policy, const struct tree *tree, struct probl
         else
             follow(policy, tree, &policy->paths.items[i], problems, &err);
     }
-    if (!policy->filesystem.disabled)
+    if (!policy->filesystem.disabled) {
         expand_patterns(policy, tree, problems);
+        codex_expand(policy, tree, problems);
+    }
     built_in_rules(policy, tree);
     for (size_t i = written; i < policy->paths.count; i++)
         follow(policy, tree, &policy->paths.items[i], problems, &err);
@@ -550,7 +554,9 @@ void policy_resolve(struct policy *policy, const struct tree *tree, struct probl
     for (size_t i = written; i < policy->paths.count; i++)
         follow(policy, tree, &policy->paths.items[i], problems, &err);
     written = policy->paths.count;
-    if (!policy->filesystem.disabled)
+    if (policy->filesystem.codex && !policy->filesystem.disabled)
+        codex_protect(policy, tree, problems);
+    if (!protect_is_off(policy))
         add_protected(policy, tree);
     for (size_t i = written; i < policy->paths.count; i++)
         follow(policy, tree, &policy->paths.items[i], problems, &err);

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "policy/codex.h"
 #include "policy/preset.h"
 #include "policy/srt.h"
 #include "policy/variables.h"
@@ -27,6 +28,7 @@ struct document {
     struct slice directory;
     struct slice text;
     const char *tokens; /* of a preset, instead of a text */
+    bool codex;
     const struct document *extender;
     size_t depth;
 };
@@ -172,6 +174,7 @@ static void merge_file(struct loader *loader, const struct document *extender, c
      * two documents one. */
     struct document document = {.name = shown,
                                 .identity = loader->source->document_count ? path.ptr : target,
+                                .codex = !extender && loader->source->format != FORMAT_CLOCHE,
                                 .directory = path_parent(path),
                                 .extender = extender,
                                 .depth = extender ? extender->depth + 1 : 0};
@@ -214,11 +217,11 @@ static void extend_one(struct loader *loader, const struct document *document, c
 static void extend_all(struct loader *loader, const struct document *document, const json_t *root)
 {
     static const char expected[] = "a path or preset:NAME";
-    const json_t *extends = json_object_get(root, "extends");
+    const json_t *extends = document->codex ? NULL : json_object_get(root, "extends");
     struct place place = {.name = "extends"};
     struct slice text;
 
-    if (loader->srt)
+    if (loader->around.personality != PERSONALITY_CLOCHE)
         return;
     if (!extends) {
         if (!document->identity || strcmp(document->identity, "preset:base") != 0)
@@ -272,7 +275,7 @@ static bool parse_document(struct loader *loader, const struct document *documen
         srt_check(*root, document->name, loader->problems);
         return loader->problems->errors == errors;
     }
-    if (!json_is_object(*root)) {
+    if (!json_is_object(*root) && !document->codex) {
         loader_problem(loader, NULL, "found %s; a policy is a JSON object", value_words(loader->arena, *root));
         return false;
     }
@@ -290,13 +293,19 @@ static void merge_document(struct loader *loader, struct document *document)
         return;
     extend_all(loader, document, root);
     loader->file = document->name;
-    document_apply(loader, root);
+    if (document->codex)
+        codex_apply(loader, loader->source, root);
+    else
+        document_apply(loader, root);
 }
 
 void source_load(struct loader *loader, const struct policy_source *source)
 {
     const char *shown = escaped(loader->arena, slice_of(source->name));
-    struct document text = {.name = shown, .directory = loader->around.project, .text = source->text};
+    struct document text = {.name = shown,
+                            .directory = loader->around.project,
+                            .text = source->text,
+                            .codex = source->format != FORMAT_CLOCHE};
     char here[PATH_MAX];
 
     loader->source = source;

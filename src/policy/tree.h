@@ -24,7 +24,8 @@ struct tree {
      * reached without links? May be NULL: then nothing is known. */
     bool (*is_known_directory)(void *context, struct slice path);
     /* Calls `found` for each name in a directory, in any order. Only ever asked
-     * for the project's top, $HOME and ssh's own directory. False if it cannot be read. */
+     * for the project's top, $HOME, ssh's own directory, and where a pattern of Codex's leads. False if it cannot be
+     * read. */
     bool (*list)(void *context, struct slice path, void (*found)(void *argument, struct slice name), void *argument);
     /* The content of a small regular file; false if it is not one or larger
      * than `limit`. Only ever asked for git's pointer files and ssh's configuration. */

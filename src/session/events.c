@@ -342,8 +342,8 @@ static void say_summary(const struct events *events)
         .note = events->reads_watched ? NULL : "reads were not watched",
     };
 
-    /* srt says nothing of its own, and has no option to name. */
-    if (events->session->around.personality == PERSONALITY_SRT)
+    /* srt and codex-linux-sandbox say nothing of their own, and have no option to name. */
+    if (events->session->around.personality != PERSONALITY_CLOCHE)
         return;
     summary_write(&out, &events->watch, &style);
     log_block(text_slice(&out));

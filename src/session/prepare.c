@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "policy/around.h"
 #include "policy/find.h"
 #include "policy/resolve.h"
@@ -44,6 +45,28 @@ static struct slice choose_working_directory(struct arena *arena, const struct s
     if (here)
         *standing = stand_here();
     return chosen;
+}
+
+/* One that was named: what it really is, since inside no link may lead there. */
+static bool find_working_directory(const struct session *session, struct slice *path, struct error *err)
+{
+    struct arena *arena = session->arena;
+    struct slice named = slice_of(session->request->working_directory);
+    struct tree_place place;
+    char here[PATH_MAX];
+
+    if (named.len == 0 || named.ptr[0] != '/') {
+        if (!getcwd(here, sizeof here))
+            return error_set_errno(err, errno, "cannot tell the current directory");
+        named = path_join(arena, slice_of(here), named);
+    }
+    if (!tree_follow(session->tree, arena, named, &place, err))
+        return error_wrap(err, "cannot start in %s", escaped(arena, named));
+    if (place.node != NODE_DIRECTORY)
+        return error_set(err, "cannot start in %s: there is no such directory, or it cannot be reached",
+                         escaped(arena, named));
+    *path = arena_slice(arena, place.path);
+    return true;
 }
 
 /* Launchers of opencode name the project in a variable of their own. */
@@ -152,7 +175,8 @@ static void inherit_parents(struct session *session)
 {
     struct policy *policy = &session->policy;
 
-    if (policy->network.parent_proxy.http.len || policy->network.parent_proxy.https.len)
+    if (policy->network.parent_proxy.http.len || policy->network.parent_proxy.https.len ||
+        policy->network.keeps_proxy_variables)
         return;
     policy->network.parent_proxy.origin = (struct origin){"environment", "HTTP_PROXY, HTTPS_PROXY"};
     policy->network.parent_proxy.http = first_given(session, "http_proxy", "HTTP_PROXY");
@@ -178,9 +202,13 @@ static bool make_token(struct session *session, struct error *err)
 bool session_plan(struct session *session, struct error *err)
 {
     struct arena *arena = session->arena;
-    struct standing standing;
-    struct slice working_directory = choose_working_directory(arena, &session->around, &standing);
+    struct standing standing = {0};
+    struct slice working_directory;
 
+    if (!session->request->working_directory)
+        working_directory = choose_working_directory(arena, &session->around, &standing);
+    else if (!find_working_directory(session, &working_directory, err))
+        return false;
     if (policy_network_mode(&session->policy) == NETWORK_FILTERED) {
         inherit_parents(session);
         if (!make_token(session, err))

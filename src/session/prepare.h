@@ -17,12 +17,13 @@ struct session_request {
     char *const *environment; /* cloche's own */
     char *const *command;     /* argv, NULL at the end; NULL: none */
     enum backend backend;
-    bool shares_proc;        /* a fresh /proc is refused here */
-    unsigned accepted;       /* by --allow-degraded: bits of host/degraded.h */
-    int control_fd;          /* --control-fd; 0: none */
-    int lifeline_fd;         /* --lifeline-fd; 0: none */
-    int events_fd;           /* of --events; 0: none */
-    const char *events_file; /* its absolute path; NULL: it has none */
+    bool shares_proc;              /* a fresh /proc is refused here */
+    unsigned accepted;             /* by --allow-degraded: bits of host/degraded.h */
+    int control_fd;                /* --control-fd; 0: none */
+    int lifeline_fd;               /* --lifeline-fd; 0: none */
+    int events_fd;                 /* of --events; 0: none */
+    const char *events_file;       /* its absolute path; NULL: it has none */
+    const char *working_directory; /* where the command starts; NULL: see session_plan */
 };
 
 struct session {

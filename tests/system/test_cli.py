@@ -84,13 +84,6 @@ def test_commands_that_are_not_built_say_so_and_refuse(person, command):
     assert answer.stderr == f'cloche: "{command}" is not built yet\n'
 
 
-def test_codex_personality_refuses_and_runs_nothing(person):
-    answer = person.call("codex-linux-sandbox", "--", "touch", "made")
-    assert answer.returncode == 125
-    assert "not built yet" in answer.stderr
-    assert not (person.project / "made").exists()
-
-
 def test_answer_that_cannot_be_written_is_an_error(person):
     with open("/dev/full", "w") as full:
         answer = person.cloche("presets", stdout=full)
@@ -128,11 +121,6 @@ class TestSharedOptions:
         answer = person.cloche(command, "--backend", "docker", "true")
         assert answer.returncode == 125
         assert "it takes: auto, namespaces, landlock" in answer.stderr
-
-    def test_codex_policies_are_refused_by_name(self, person, command):
-        answer = person.cloche(command, "-s", "codex:x.json", "true")
-        assert answer.returncode == 125
-        assert "Codex policies are not read yet" in answer.stderr
 
     def test_option_named_by_hostile_bytes_is_shown_escaped(self, person, command):
         answer = person.cloche(command, "--\x1b]0;owned\x07\u202e", "x")

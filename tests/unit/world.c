@@ -31,7 +31,10 @@ static bool make(struct world *world, const char *tree, const char *policy, enum
     static char home[] = "HOME=/home/u";
     static char path[] = "PATH=/usr/bin";
     static char *environment[] = {home, path, NULL};
-    struct policy_source source = {.kind = SOURCE_TEXT, .name = "policy.json", .text = slice_of(policy)};
+    struct policy_source source = {.kind = SOURCE_TEXT,
+                                   .name = "policy.json",
+                                   .text = slice_of(policy),
+                                   .format = personality == PERSONALITY_CODEX ? FORMAT_CODEX_PROFILE : FORMAT_CLOCHE};
     struct policy_request request = {.sources = &source, .source_count = 1};
     struct error err;
 
@@ -70,6 +73,11 @@ bool world_make_without_listener(struct world *world, const char *tree, const ch
 bool world_make_srt(struct world *world, const char *tree, const char *policy)
 {
     return make(world, tree, policy, PERSONALITY_SRT, whole_host);
+}
+
+bool world_make_codex(struct world *world, const char *tree, const char *policy)
+{
+    return make(world, tree, policy, PERSONALITY_CODEX, whole_host);
 }
 
 void world_free(struct world *world)

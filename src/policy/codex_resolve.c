@@ -1,0 +1,209 @@
+/* The part of Codex's meaning that depends on what is there.
+ *
+ * Patterns. Reads cannot be judged name by name, so what a pattern matches when the
+ * run starts is hidden by rules of its own, files and directories alike. What
+ * matches later cannot be made by the command: the pattern itself stays in force
+ * for names that come into being. The walk follows the pattern, enters only what
+ * could hold a match, follows no link and is bounded; beyond that the run is
+ * refused. A directory that cannot be listed is hidden whole.
+ *
+ * Protected names hold at the top of every writable root, whether they exist or
+ * not: a read rule each, which a longer write entry reopens. */
+#include "policy/codex.h"
+
+#include "base/path.h"
+#include "base/text.h"
+#include "policy/git_layout.h"
+#include "policy/resolve.h"
+
+enum { MATCHES_MAX = 8192, ENTRIES_MAX = 500000, DEPTH_MAX = 128 };
+
+static const char *const protected_by_codex[] = {".git", ".agents", ".codex", ".aws", NULL};
+
+/* ---- patterns ---- */
+
+struct walk {
+    struct policy *policy;
+    const struct tree *tree;
+    struct path_rule rule; /* the pattern */
+    struct map *matched;   /* each path once: two stars may lead there twice */
+    size_t matches;
+    size_t entries;
+    bool too_much;
+};
+
+/* One directory on the way. */
+struct level {
+    struct walk *walk;
+    struct slice directory;
+    struct slice component; /* of the pattern, for the entries of `directory` */
+    struct slice rest;      /* of the pattern, behind it */
+    size_t depth;
+};
+
+static void hide(struct walk *walk, struct slice path)
+{
+    struct path_rule rule = walk->rule;
+    void **place = map_at(walk->matched, path);
+
+    if (*place)
+        return;
+    *place = walk;
+    walk->too_much = walk->too_much || ++walk->matches > MATCHES_MAX;
+    rule.pattern = (struct pattern){.text = path, .fixed = path, .literal = true};
+    rule.expanded = false;
+    rule.no_links = false;
+    rule.derived = true;
+    policy_add_path(walk->policy, rule);
+}
+
+static void descend(struct walk *walk, struct slice path, struct slice rest, size_t depth);
+
+static void visit(void *argument, struct slice name)
+{
+    const struct level *level = argument;
+    struct walk *walk = level->walk;
+    bool any_depth = slice_is(level->component, "**");
+
+    if (++walk->entries > ENTRIES_MAX)
+        walk->too_much = true;
+    if (walk->too_much || (!any_depth && !name_matches(level->component, name)))
+        return;
+    struct slice path = path_join(walk->policy->arena, level->directory, name);
+    /* Two stars go on below it. */
+    struct slice on = {level->component.ptr, level->component.len + level->rest.len};
+    descend(walk, path, any_depth ? on : level->rest, level->depth + 1);
+}
+
+/* `rest` of the pattern is to be matched below `path`; none left: this is it. */
+static void descend(struct walk *walk, struct slice path, struct slice rest, size_t depth)
+{
+    struct slice target;
+    struct level level = {.walk = walk, .directory = path, .depth = depth};
+
+    if (walk->too_much)
+        return;
+    level.rest = rest;
+    if (!path_next(&level.rest, &level.component)) {
+        hide(walk, path);
+        return;
+    }
+    if (walk->tree->look(walk->tree->context, path, walk->policy->arena, &target) != NODE_DIRECTORY)
+        return;
+    /* Two stars also stand for nothing. */
+    if (slice_is(level.component, "**"))
+        descend(walk, path, level.rest, depth);
+    if (depth >= DEPTH_MAX || !walk->tree->list(walk->tree->context, path, visit, &level))
+        hide(walk, path);
+}
+
+void codex_expand(struct policy *policy, const struct tree *tree, struct problems *problems)
+{
+    size_t count = policy->paths.count;
+
+    for (size_t i = 0; i < count; i++) {
+        struct map matched = map_in(policy->arena);
+        struct walk walk = {.policy = policy, .tree = tree, .rule = policy->paths.items[i], .matched = &matched};
+        const struct path_rule *rule = &walk.rule;
+
+        if (!rule->expanded || rule->dropped || rule->node != NODE_DIRECTORY)
+            continue;
+        if (rule->widened)
+            continue; /* hidden whole already */
+        descend(&walk, rule->real, slice_from(rule->pattern.text, rule->pattern.fixed.len), 0);
+        if (walk.too_much)
+            problem_add(problems, rule->origin.file, rule->origin.path,
+                        "%s matches more than %d paths or needs a look at more than %d: name a directory instead",
+                        escaped(policy->arena, rule->text), MATCHES_MAX, ENTRIES_MAX);
+    }
+}
+
+/* ---- protected names ---- */
+
+static bool is_writable_root(const struct path_rule *rule)
+{
+    return !rule->dropped && rule_grants_writing(rule) && rule->backing == BACKING_HOST && rule->pattern.literal &&
+           rule->node == NODE_DIRECTORY;
+}
+
+static bool is_in_a_writable_root(const struct policy *policy, struct slice path)
+{
+    for (size_t i = 0; i < policy->paths.count; i++) {
+        if (is_writable_root(&policy->paths.items[i]) && path_covers(policy->paths.items[i].real, path))
+            return true;
+    }
+    return false;
+}
+
+/* A link where the command may write can lead elsewhere a moment later, and what
+ * was meant would be open: refused, as Codex does. */
+static bool refuse_link(const struct policy *policy, struct problems *problems, struct origin origin, struct slice path,
+                        const struct tree_link *links, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!is_in_a_writable_root(policy, path_parent(links[i].at)))
+            continue;
+        problem_add(problems, origin.file, origin.path,
+                    "cannot hold %s, because it passes through the link %s in a directory that may be written: name "
+                    "what it leads to, or put that in its place",
+                    escaped(policy->arena, path), escaped(policy->arena, links[i].at));
+        return true;
+    }
+    return false;
+}
+
+static bool is_spoken_for(const struct policy *policy, struct slice path)
+{
+    for (size_t i = 0; i < policy->paths.count; i++) {
+        const struct path_rule *rule = &policy->paths.items[i];
+        if (rule->list == LIST_RULES && rule->pattern.literal && !rule->dropped && slice_equal(rule->real, path))
+            return true;
+    }
+    return false;
+}
+
+static void add_read_rule(struct policy *policy, const struct tree_place *place, struct origin origin)
+{
+    if (is_spoken_for(policy, place->path))
+        return;
+    policy_add_path(policy, (struct path_rule){.list = LIST_RULES,
+                                               .access = ACCESS_READ,
+                                               .text = place->path,
+                                               .pattern = {.text = place->path, .fixed = place->path, .literal = true},
+                                               .real = place->path,
+                                               .node = place->node,
+                                               .origin = origin});
+}
+
+static void protect_name(struct policy *policy, const struct tree *tree, struct problems *problems, struct slice path)
+{
+    struct origin origin = {"built-in", "the names that Codex protects"};
+    struct tree_place place;
+
+    if (is_spoken_for(policy, path) || !tree_follow(tree, policy->arena, path, &place, NULL) ||
+        refuse_link(policy, problems, origin, path, place.links, place.link_count))
+        return;
+    if (place.node == NODE_UNKNOWN) {
+        place.path = place.blocked;
+        place.node = NODE_DIRECTORY;
+    }
+    add_read_rule(policy, &place, origin);
+    struct tree_place pointed;
+    if (place.node == NODE_FILE && slice_is(path_name(place.path), ".git") &&
+        git_layout_pointer(tree, policy->arena, place.path, &pointed) &&
+        !refuse_link(policy, problems, origin, pointed.path, pointed.links, pointed.link_count))
+        add_read_rule(policy, &pointed, origin);
+}
+
+void codex_protect(struct policy *policy, const struct tree *tree, struct problems *problems)
+{
+    size_t count = policy->paths.count;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct path_rule rule = policy->paths.items[i];
+        if (rule.no_links && !rule.dropped)
+            refuse_link(policy, problems, rule.origin, rule.text, rule.links, rule.link_count);
+        for (size_t j = 0; is_writable_root(&rule) && rule.list == LIST_RULES && protected_by_codex[j]; j++)
+            protect_name(policy, tree, problems, path_join(policy->arena, rule.real, slice_of(protected_by_codex[j])));
+    }
+}
