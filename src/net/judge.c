@@ -33,11 +33,12 @@ static void set_reason(struct net_verdict *verdict, struct slice reason)
     verdict->reason_length = (uint8_t)length;
 }
 
-static void tell(const struct judgement *judgement, enum net_refusal refusal, const struct decision *decision,
-                 struct slice reason)
+static struct net_event event_of(const struct judgement *judgement, enum net_refusal refusal,
+                                 const struct decision *decision, struct slice reason)
 {
     const struct net_question *question = judgement->question;
-    struct net_event event = {
+
+    return (struct net_event){
         .protocol = (enum net_protocol)question->protocol,
         .refusal = refusal,
         .name = {judgement->host.name, judgement->host.name_length},
@@ -50,9 +51,23 @@ static void tell(const struct judgement *judgement, enum net_refusal refusal, co
         .received = question->received,
         .milliseconds = question->milliseconds,
     };
+}
+
+static void tell(const struct judgement *judgement, enum net_refusal refusal, const struct decision *decision,
+                 struct slice reason)
+{
+    const struct net_event event = event_of(judgement, refusal, decision, reason);
 
     if (judgement->judge->tell)
         judgement->judge->tell(judgement->judge->argument, &event);
+}
+
+static void meet(const struct judgement *judgement)
+{
+    const struct net_event event = event_of(judgement, NET_NOT_REFUSED, NULL, SLICE(""));
+
+    if (judgement->judge->meet && judgement->question->kind == NET_ASK_CONNECT && !judgement->verdict.refusal)
+        judgement->judge->meet(judgement->judge->argument, &event);
 }
 
 static void refuse(struct judgement *judgement, enum net_refusal refusal, const struct decision *decision,
@@ -188,6 +203,7 @@ static bool judge_one(struct judgement *judgement)
     case NET_ASK_CONNECT:
     case NET_ASK_ADDRESSES:
         judge_connect(judgement);
+        meet(judgement);
         return true;
     case NET_ASK_DNS:
         judge_name(judgement, NET_NOT_ALLOWED);

@@ -30,6 +30,8 @@ struct net_judge {
     struct net_parent parent_http; /* as in the config */
     struct net_parent parent_https;
     void (*tell)(void *argument, const struct net_event *event);
+    /* A connection is about to be allowed: later its client may be gone. What it came to is told at its end. */
+    void (*meet)(void *argument, const struct net_event *event);
     void *argument;
 };
 

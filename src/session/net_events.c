@@ -135,21 +135,46 @@ static enum event_verdict verdict_of(enum net_refusal refusal)
     }
 }
 
-static const struct net_client *client_of(struct net_events *told, const struct net_event *event, struct slice place)
+static struct net_tried *tried_of(struct net_events *told, const struct net_event *event, struct slice place)
 {
-    static const struct net_client unknown = {0};
-
     for (size_t i = 0; i < told->tried_count; i++) {
         if (told->tried[i].refusal == event->refusal && slice_is(place, told->tried[i].place))
-            return &told->tried[i].client;
+            return &told->tried[i];
     }
     if (told->tried_count == NET_TRIED_MAX || place.len >= sizeof told->tried->place)
-        return &unknown;
+        return NULL;
     struct net_tried *tried = &told->tried[told->tried_count++];
     *tried = (struct net_tried){.refusal = event->refusal};
     memcpy(tried->place, place.ptr, place.len);
-    net_client_find(told->init, event->protocol == NET_DNS, event->client_port, &tried->client);
-    return &tried->client;
+    return tried;
+}
+
+static void look(struct net_events *told, const struct net_event *event, struct net_client *client)
+{
+    if (told->looks == NET_LOOKS_MAX)
+        return;
+    told->looks++;
+    net_client_find(told->init, event->protocol == NET_DNS, event->client_port, client);
+}
+
+/* NULL: not known. */
+static const struct net_client *client_of(struct net_events *told, const struct net_event *event, struct slice place)
+{
+    struct net_tried *tried = tried_of(told, event, place);
+
+    /* One who was let through may be gone by now. */
+    if (tried && (event->refusal != NET_NOT_REFUSED || event->protocol == NET_HOST_PORT))
+        look(told, event, &tried->client);
+    return tried && tried->client.pid > 0 ? &tried->client : NULL;
+}
+
+void net_events_meet(struct net_events *told, const struct net_event *event)
+{
+    struct arena arena ARENA_CLEANUP = {0};
+    struct net_tried *tried = tried_of(told, event, place_of(&arena, event->name, event->port));
+
+    if (tried && tried->client.pid == 0)
+        look(told, event, &tried->client);
 }
 
 void net_events_tell(struct net_events *told, const struct net_event *event)
@@ -173,10 +198,12 @@ void net_events_tell(struct net_events *told, const struct net_event *event)
     say_now(&arena, event, place);
     if (event->decision)
         full.rule = event->decision->origin;
-    if (full.verdict == EVENT_DENIED) {
-        const struct net_client *client = client_of(told, event, place);
+    const struct net_client *client = client_of(told, event, place);
+    if (client) {
         full.pid = client->pid;
         full.program = slice_of(client->program);
+        full.parent = client->parent;
+        full.parent_program = slice_of(client->parent_program);
     }
     events_tell(told->events, &full);
 }

@@ -6,10 +6,11 @@
 #include "net/judge.h"
 #include "session/events.h"
 
-enum { NET_TRIED_MAX = 64 };
+enum { NET_TRIED_MAX = 64, NET_LOOKS_MAX = 512 };
 
-/* Who first tried to reach a place that was refused: looking for a client takes a
- * moment, so it is done once for each. */
+/* Who tried to reach a place, and with what outcome. Looking for a client takes a
+ * moment: for what is allowed it is done once for each place, for what is refused
+ * NET_LOOKS_MAX times in all, then whoever was found last has to do. */
 struct net_tried {
     char place[HOST_NAME_MAX_LENGTH + 16];
     enum net_refusal refusal;
@@ -21,7 +22,11 @@ struct net_events {
     pid_t init; /* pid 1 of the run */
     struct net_tried tried[NET_TRIED_MAX];
     size_t tried_count;
+    unsigned looks;
 };
+
+/* A connection that is allowed begins. */
+void net_events_meet(struct net_events *told, const struct net_event *event);
 
 /* With -v it is also said at once. */
 void net_events_tell(struct net_events *told, const struct net_event *event);

@@ -137,6 +137,13 @@ static void tell(void *argument, const struct net_event *event)
     net_events_tell(&network->events, &full);
 }
 
+static void meet(void *argument, const struct net_event *event)
+{
+    struct network *network = argument;
+
+    net_events_meet(&network->events, event);
+}
+
 static bool judge_open(struct network *network, struct error *err)
 {
     struct net_judge *judge = &network->judge;
@@ -146,6 +153,7 @@ static bool judge_open(struct network *network, struct error *err)
                                 .parent_http = network->config.parent_http,
                                 .parent_https = network->config.parent_https,
                                 .tell = tell,
+                                .meet = network->config.tell_ends ? meet : NULL,
                                 .argument = network};
     if (!guard_refresh(&judge->guard, err))
         return false;

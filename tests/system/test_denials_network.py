@@ -1,0 +1,158 @@
+"""What is refused on a filtered network is told once, with the program that tried, the rule and
+the option that would allow it; with that option it works, and that is told, too."""
+
+import json
+import os
+import shlex
+
+import pytest
+
+from remote_world import METADATA, SERVER_V4, SERVER_V6, python
+
+SITE_81 = ("site.test:81",)
+
+
+class Told:
+    """Runs something and reads the events of the run."""
+
+    def __init__(self, world, person):
+        self.world, self.person = world, person
+        self.file = person.home / "events.jsonl"
+
+    def __call__(self, command, allow=("site.test",), options=()):
+        self.file.unlink(missing_ok=True)
+        words = [word for name in allow for word in ("--allow-domain", name)]
+        self.answer = self.world.cloche(self.person, "run", "--events", self.file, *words, *options, "--", *command)
+        lines = [json.loads(line) for line in self.file.read_text().splitlines()]
+        assert lines[0]["kind"] == "run" and lines[-1]["kind"] == "run", lines
+        assert lines[0]["op"] == "start" and lines[-1]["op"] == "end"
+        return [line for line in lines[1:-1] if not line.get("folded")]
+
+    def denied(self, *arguments, **keywords):
+        events = self(*arguments, **keywords)
+        return [event for event in events if event["verdict"] == "denied"]
+
+
+@pytest.fixture
+def told(world, person, site):
+    return Told(world, person)
+
+
+def fetch(address, port=80):
+    return python(f"""
+        import socket
+        s = socket.create_connection(({address!r}, {port}), 9); s.settimeout(9)
+        s.sendall(b"GET /x HTTP/1.0\\r\\nHost: x\\r\\n\\r\\n")
+        assert b" 200 " in s.recv(1000)
+        """)
+
+
+# name: (command, what is allowed, kind, object, protocol, hint)
+REFUSED = {
+    "proxy": (["curl", "-sSf", "http://other.test/x"], ("site.test",),
+              "net.connect", "other.test:80", "http", "--allow-domain other.test:80"),
+    "tunnel": (["curl", "-sSfk", "https://packages.test/x"], ("site.test",),
+               "net.connect", "packages.test:443", "http-connect", "--allow-domain packages.test:443"),
+    "socks": (["curl", "-sSf", "--noproxy", "nowhere", "--socks5-hostname", "localhost:1080", "http://other.test/x"], ("site.test",),
+              "net.connect", "other.test:80", "socks", "--allow-domain other.test:80"),
+    "DNS": (["curl", "-sSf", "--noproxy", "*", "http://other.test/x"], ("site.test",),
+            "net.dns", "other.test", "dns", "--allow-domain other.test"),
+    "address": (fetch(SERVER_V4), ("site.test",),
+                "net.connect", f"{SERVER_V4}:80", "tcp", f"--allow-domain {SERVER_V4}:80"),
+    "IPv6 address": (fetch(SERVER_V6), ("site.test",),
+                     "net.connect", f"[{SERVER_V6}]:80", "tcp", f"--allow-domain '[{SERVER_V6}]:80'"),
+    "port": (["curl", "-sSf", "--noproxy", "*", "http://site.test/x"], SITE_81,
+             "net.connect", "site.test:80", "tcp", "--allow-domain site.test:80"),
+    "port by proxy": (["curl", "-sSf", "http://site.test/x"], SITE_81,
+                      "net.connect", "site.test:80", "http", "--allow-domain site.test:80"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refusal_is_told_once_and_its_hint_allows_it(told, name):
+    command, allow, kind, place, protocol, hint = REFUSED[name]
+    events = told.denied(command, allow=allow)
+    assert told.answer.returncode != 0
+    assert len(events) == 1, events
+    event = events[0]
+    assert (event["kind"], event["object"], event["protocol"]) == (kind, place, protocol), event
+    assert event.get("port", 0) == (0 if kind == "net.dns" else int(place.rsplit(":", 1)[1]))
+    assert os.path.basename(event["program"]).startswith(os.path.basename(command[0])) and event["pid"] > 0
+    assert event["parent"]["pid"] > 0 and event["parent"]["program"]
+    assert event["rule"]["file"] and event["reason"], event
+    assert event["hint"] == hint
+    assert f"{place}" in told.answer.stderr and hint in told.answer.stderr, "the person is told the same"
+
+    events = told(command, allow=allow, options=shlex.split(hint))
+    assert told.answer.returncode == 0, told.answer
+    assert [event["verdict"] for event in events] == ["allowed"], events
+    assert "denied" not in told.answer.stderr
+
+
+def test_what_was_allowed_is_told_with_all_that_is_known_of_it(told):
+    events = told(["sh", "-c", "curl -sS http://site.test/a; curl -sS http://site.test/b"])
+    assert len(events) == 1, events
+    event = events[0]
+    assert (event["kind"], event["object"], event["verdict"], event["protocol"], event["port"]) == \
+        ("net.connect", "site.test:80", "allowed", "http", 80)
+    assert event["program"].endswith("/curl") and event["parent"]["program"].endswith("sh"), event
+    assert event["rule"] == {"file": "command line", "path": "--allow-domain"}
+    assert event["bytes"]["out"] > 30 and event["bytes"]["in"] > 100 and event["ms"] >= 0
+    folded = [line for line in map(json.loads, told.file.read_text().splitlines()) if line.get("folded")]
+    assert [line["count"] for line in folded] == [2]
+    assert folded[0]["bytes"]["in"] >= 2 * event["bytes"]["in"] - 10
+
+
+def test_repeats_are_one_event_each_program_has_its_own(told):
+    script = "; ".join(["curl -s --noproxy '*' http://%s/" % SERVER_V4] * 3 + ["wget -qT 9 -t 1 --no-proxy http://%s/" % SERVER_V4])
+    events = told.denied(["sh", "-c", script + "; true"])
+    assert sorted(os.path.basename(event["program"]) for event in events) == ["curl", "wget"], events
+
+
+def test_a_host_that_the_policy_denies_has_its_rule_and_no_hint(told, person):
+    policy = person.file("policy.json", {"extends": ["preset:dev"], "network": {
+        "allowedDomains": ["*"], "deniedDomains": ["other.test"], "deniedDomainReasons": {"other.test": "no shopping here"}}})
+    event, = told.denied(["curl", "-sS", "http://other.test/x"], allow=(), options=["-s", policy])
+    assert event["object"] == "other.test:80" and event["reason"].startswith("no shopping here")
+    assert event["rule"]["file"].endswith("policy.json") and "deniedDomains" in event["rule"]["path"], event
+    assert "hint" not in event
+
+
+@pytest.mark.parametrize("way", ["proxy", "transparent"])
+def test_a_name_that_leads_where_none_may_has_no_hint(told, world, way):
+    world.names.add(f"{way}.rebound.test", METADATA)
+    words = ["--noproxy", "*"] if way == "transparent" else []
+    event, = told.denied(["curl", "-sS", *words, f"http://{way}.rebound.test/x"], allow=["*.rebound.test"])
+    assert event["object"] == f"{way}.rebound.test:80" and "hint" not in event, event
+    assert "metadata" in event["reason"] or "link-local" in event["reason"], event
+
+
+def test_a_tls_name_that_is_not_the_connections_is_told(told):
+    script = python("""
+        import socket, ssl
+        context = ssl.create_default_context(); context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        try:
+            context.wrap_socket(socket.create_connection(("site.test", 443), 9), server_hostname="packages.test")
+        except OSError:
+            print("cut off")
+        """)
+    event, = told.denied(script)
+    assert told.answer.stdout == "cut off\n"
+    assert event["object"] == "site.test:443" and "another name" in event["reason"] and "hint" not in event, event
+
+
+def test_a_port_of_the_host_is_told_when_it_is_used(told, world):
+    port = world.port()
+    world.web(("127.0.0.1", port), on_machine=True)
+    command = ["curl", "-sSf", f"http://localhost:{port}/x"]
+    assert told(command) == [] and told.answer.returncode == 7, "inside, nobody listens there: no refusal of ours"
+    event, = told(command, options=["--host-port", port])
+    assert told.answer.returncode == 0
+    assert (event["object"], event["verdict"], event["protocol"]) == (f"localhost:{port}", "allowed", "host-port")
+    assert event["bytes"]["in"] > 100
+
+
+def test_what_does_not_answer_is_no_denial(told, world):
+    events = told(["curl", "-s", "--noproxy", "*", f"http://site.test:{world.port()}/x"])
+    assert [event["verdict"] for event in events] == ["observed"], events
+    assert "denied:" not in told.answer.stderr
