@@ -123,12 +123,31 @@ static bool is_ignored(const struct session *session, const struct event *event)
            event_is_ignored(&session->policy, join_command(&arena, session, false), event);
 }
 
+/* What is hidden looks inside like what is not there, and much is tried that is
+ * nowhere. Of what was to be made, the directory counts. */
+static bool is_nowhere(const struct event *event)
+{
+    struct slice object = event->kind == EVENT_FS_WRITE ? path_parent(event->object) : event->object;
+    struct stat status;
+    char path[PATH_MAX];
+
+    /* In a directory that is hidden as a whole a read is refused whatever it is of. */
+    bool unknown = event->error == ENOENT || (event->error == EACCES && event->kind == EVENT_FS_READ);
+    if (!unknown || object.len >= sizeof path)
+        return false;
+    memcpy(path, object.ptr, object.len);
+    path[object.len] = '\0';
+    if (stat(path, &status) < 0)
+        return event->error == ENOENT || errno == ENOENT || errno == ENOTDIR;
+    return event->kind == EVENT_UNIX_CONNECT && !S_ISSOCK(status.st_mode);
+}
+
 void events_tell(struct events *events, const struct event *event)
 {
     struct arena arena ARENA_CLEANUP = {0};
     struct event full = *event;
 
-    if (!events->session->policy.violation.detection || is_ignored(events->session, event))
+    if (!events->session->policy.violation.detection || is_nowhere(event) || is_ignored(events->session, event))
         return;
     if (!watch_find(&events->watch, event)) {
         bool with_hint = event->verdict == EVENT_DENIED && events->hints < HINTS_MAX;
@@ -174,23 +193,6 @@ static struct slice next_text(struct slice *rest, uint32_t length)
     return text;
 }
 
-/* What is hidden looks inside like what is not there, and much is tried that is
- * nowhere. Of what was to be made, the directory counts. */
-static bool is_nowhere(const struct event *event)
-{
-    struct slice object = event->kind == EVENT_FS_WRITE ? path_parent(event->object) : event->object;
-    struct stat status;
-    char path[PATH_MAX];
-
-    if (event->error != ENOENT || object.len >= sizeof path)
-        return false;
-    memcpy(path, object.ptr, object.len);
-    path[object.len] = '\0';
-    if (stat(path, &status) < 0)
-        return true;
-    return event->kind == EVENT_UNIX_CONNECT && !S_ISSOCK(status.st_mode);
-}
-
 static void tell_record(struct events *events, const struct doorman_record *record)
 {
     struct slice rest = {record->text, sizeof record->text};
@@ -212,8 +214,7 @@ static void tell_record(struct events *events, const struct doorman_record *reco
         event.apart = event.reason;
     if (event.kind == EVENT_SYSCALL)
         event.object = event.op;
-    if (!is_nowhere(&event))
-        events_tell(events, &event);
+    events_tell(events, &event);
 }
 
 static void read_records(void *argument, struct jail_watch *watch)
