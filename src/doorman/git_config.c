@@ -86,36 +86,42 @@ static bool write_all(int file, struct slice content)
     return true;
 }
 
-/* Where they cannot be kept, it is the caller's, as if git had renamed its own. */
-static void keep_owners(int file, const struct stat *old)
+/* With just this mode: changing it afterwards would be seen by those who watch the
+ * directory, under a name that is none. */
+static int open_with_mode(int directory, const char *name, int flags, mode_t mode)
 {
-    if (fchownat(file, "", old->st_uid, old->st_gid, AT_EMPTY_PATH) < 0 &&
-        fchownat(file, "", (uid_t)-1, old->st_gid, AT_EMPTY_PATH) < 0)
+    mode_t mask = umask(0);
+    int file = openat(directory, name, flags | O_WRONLY | O_CLOEXEC, mode);
+    int error = errno;
+
+    umask(mask);
+    errno = error;
+    return file;
+}
+
+/* Where they cannot be kept, it is the caller's, as if git had renamed its own. */
+static void keep_owners(int directory, const char *name, int file, const struct stat *old)
+{
+    struct stat status;
+
+    if (fstat(file, &status) < 0 || (status.st_uid == old->st_uid && status.st_gid == old->st_gid))
+        return;
+    if (fchownat(directory, name, old->st_uid, old->st_gid, AT_SYMLINK_NOFOLLOW) < 0 &&
+        fchownat(directory, name, (uid_t)-1, old->st_gid, AT_SYMLINK_NOFOLLOW) < 0)
         return;
 }
 
-static bool fill(int file, const struct file_copy *from, const struct file_copy *old)
-{
-    mode_t mode = old->exists ? old->status.st_mode & 0777 : from->status.st_mode & MODE_OF_NEW;
-    struct stat status;
-
-    if (!write_all(file, from->content) || fstat(file, &status) < 0)
-        return false;
-    if (old->exists && (old->status.st_uid != status.st_uid || old->status.st_gid != status.st_gid))
-        keep_owners(file, &old->status);
-    return fchmod(file, mode) == 0;
-}
-
-/* Puts it there by way of the lock's name. */
+/* Puts it there by way of the lock's name. An errno, or 0. */
 static int put_in_place(int directory, const char *lock, const char *config, const struct file_copy *from,
                         const struct file_copy *old)
 {
-    FD_CLEANUP int file = openat(directory, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    mode_t mode = old->exists ? old->status.st_mode & 0777 : from->status.st_mode & MODE_OF_NEW;
+    FD_CLEANUP int file = open_with_mode(directory, ".", O_TMPFILE, mode);
     bool nameless = file >= 0;
 
     if (!nameless && errno != EOPNOTSUPP && errno != EISDIR)
         return errno;
-    if (nameless && !fill(file, from, old))
+    if (nameless && !write_all(file, from->content))
         return errno;
     if (unlinkat(directory, lock, 0) < 0)
         return errno;
@@ -124,21 +130,29 @@ static int put_in_place(int directory, const char *lock, const char *config, con
             return errno;
     } else {
         /* A file system that has no files without names. */
-        file = openat(directory, lock, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (file < 0 || !fill(file, from, old))
+        file = open_with_mode(directory, lock, O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+        if (file < 0 || !write_all(file, from->content))
             return errno;
     }
+    if (old->exists)
+        keep_owners(directory, lock, file, &old->status);
     return syscall(SYS_renameat2, directory, lock, directory, config, 0) < 0 ? errno : 0;
 }
 
+/* "a.b, c.d: not among ...; e.f: must be ..." */
 static const char *words_of(struct arena *arena, const struct git_config_findings *findings)
 {
     struct text words = text_in(arena);
 
     for (size_t i = 0; i < findings->count; i++) {
         const struct git_config_finding *finding = &findings->items[i];
-        text_appendf(&words, "%s%s%s%s", i ? "; " : "", escaped(arena, finding->name), finding->name.len ? " " : "",
-                     finding->words);
+        bool more = i + 1 < findings->count && strcmp(finding->words, finding[1].words) == 0;
+        text_append_string(&words, escaped(arena, finding->name));
+        if (more)
+            text_append_string(&words, ", ");
+        else
+            text_appendf(&words, "%s%s%s", finding->name.len ? ": " : "", finding->words,
+                         i + 1 < findings->count ? "; " : "");
     }
     if (findings->unsaid)
         text_appendf(&words, "; and %zu more", findings->unsaid);

@@ -176,9 +176,9 @@ static void judge_group(struct comparison *comparison, const struct group *group
         judge_safe_key(comparison, group);
     else
         refuse(comparison, group->entry->name,
-               !group->next.first  ? "is removed, and is not among the keys that are known to run nothing"
-               : !group->now.first ? "is not among the keys that are known to run nothing"
-                                   : "is changed, and is not among the keys that are known to run nothing");
+               !group->next.first  ? "removed, and not among the keys that are known to run nothing"
+               : !group->now.first ? "not among the keys that are known to run nothing"
+                                   : "changed, and not among the keys that are known to run nothing");
 }
 
 /* The next one that is not in the table, from `*at` on; NULL: there is none. */

@@ -11,7 +11,7 @@ static const char *const text_words = "must be plain text";
 static const char *const rebase_words = "must be true, false, merges or interactive";
 static const char *const url_words = "must be a URL of http, https, ssh or git, or user@host:path";
 static const char *const boolean_words = "must be true or false";
-static const char *const core_stays = "is removed, and git would guess it";
+static const char *const core_stays = "removed, and git would guess it";
 
 static const struct git_config_key keys[] = {
     {"user", "name", .accepts = git_value_is_text, .grammar = text_words},
@@ -23,7 +23,7 @@ static const struct git_config_key keys[] = {
     {"branch", "rebase", git_name_is_plain, git_value_is_rebase_choice, .grammar = rebase_words},
 
     {"remote", "url", git_name_is_plain, git_value_is_url, .grammar = url_words, .leads_somewhere = true,
-     .why_stays = "is removed, and git would look for the remote in files and directories that a command can make"},
+     .why_stays = "removed, and git would look for the remote in files and directories that a command can make"},
     {"remote", "pushurl", git_name_is_plain, git_value_is_url, .grammar = url_words, .leads_somewhere = true},
     {"remote", "fetch", git_name_is_plain, git_value_is_refspec,
      .grammar = "must lead from refs/ to refs/remotes/ or refs/tags/"},
