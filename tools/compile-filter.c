@@ -368,7 +368,8 @@ static void judge_mode_third(struct program *program, unsigned variant)
     refuse_set_id_mode(program, variant, 2);
 }
 
-/* A nameless file is nothing to ask about: it is when it gets a name. And what is
+/* A nameless file is nothing to ask about, it is when it gets a name, but one that
+ * cannot be had is told of. And what is
  * opened as a mere path is neither made nor changed, whatever else is said. */
 static void ask_about_open(struct program *program, unsigned variant, unsigned argument)
 {
@@ -382,7 +383,8 @@ static void ask_about_open(struct program *program, unsigned variant, unsigned a
     answer(program, SECCOMP_RET_USER_NOTIF);
     emit(program, BPF_JMP | BPF_JSET | BPF_K, tmpfile_bit, 4, 0);
     refuse_set_id_mode(program, variant, argument + 1); /* four instructions */
-    refuse_set_id_mode(program, variant & ~(unsigned)VARIANT_FILES_ASKED, argument + 1);
+    bool told = variant & VARIANT_WATCHED;
+    refuse_set_id_mode(program, told ? variant : variant & ~(unsigned)VARIANT_FILES_ASKED, argument + 1);
 }
 
 /* The mode counts only where a file may be made. */

@@ -95,7 +95,8 @@ static struct answer unlink_in(struct worker *worker, const struct request *requ
         error = judge_change(worker->house, &entry);
     if (error) {
         error = judge_refusal(error, place->directory, &entry);
-        tell_entry(worker, place->directory, &entry, error);
+        if (entry.exists)
+            tell_entry(worker, place->directory, &entry, error);
         return answer_error(error);
     }
     struct identity gone;

@@ -2,7 +2,9 @@
  * event says and what explain answers are the same words. */
 #include "session/event_rule.h"
 
+#include "base/path.h"
 #include "base/text.h"
+#include "session/call_rule.h"
 #include "session/hint.h"
 
 #include <string.h>
@@ -66,10 +68,33 @@ static void add_reason(struct arena *arena, struct event *event, const char *mor
     event->reason = text_slice(&out);
 }
 
+/* A name that comes or goes is a change of the directory it stands in: to allow its file
+ * alone would be of no use. */
+static bool is_of_directory(struct slice call)
+{
+    static const char *const calls[] = {"unlink",   "unlinkat",  "rmdir", "rename",
+                                        "renameat", "renameat2", "link",  "linkat"};
+
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        if (slice_is(call, calls[i]))
+            return true;
+    }
+    return false;
+}
+
 static void find_hint(struct arena *arena, const struct session *session, const struct answer *answer,
                       struct event *event)
 {
+    struct question question = answer->question;
+    struct answer above;
+    struct error ignored;
     struct hint hint;
+
+    /* Not where a rule speaks of the name itself. */
+    question.object = path_parent(answer->real);
+    if (event->kind == EVENT_FS_WRITE && is_of_directory(event->op) && answer->decision.rule_text.len == 0 &&
+        question_answer(arena, session, &question, &above, &ignored) && !above.decision.allowed)
+        answer = &above;
 
     if (!hint_find(arena, session, answer, event->kind == EVENT_FS_WRITE, &hint)) {
         add_reason(arena, event, hint_none_text(arena, answer));
@@ -88,6 +113,8 @@ void event_find_rule(struct arena *arena, const struct session *session, bool wi
     struct answer answer;
     struct error ignored;
 
+    if (event->kind == EVENT_SYSCALL)
+        call_find_rule(arena, event);
     if (!question_of(event, &question) || !question_answer(arena, session, &question, &answer, &ignored))
         return;
     /* What the doorman knows beyond decide(): git's directories, what would be moved. */

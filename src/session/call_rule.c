@@ -1,0 +1,47 @@
+/* A hint stands where the call then does what it is meant to do. Mounts, modules
+ * and the clock take rights that no run has, whatever the filter says; sockets of
+ * other families and the terminal's tricks are refused by their arguments, which a
+ * policy does not speak of. There the reason alone is told. */
+#include "session/call_rule.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+
+/* Those that seccomp.allow gives to who asks for them by name. */
+static const char *const allowable[] = {
+    "keyctl",      "add_key", "request_key", "perf_event_open", "userfaultfd", "name_to_handle_at",
+    "personality", "syslog",  "quotactl",    "setpriority",     "ioprio_set",  "io_uring_setup",
+};
+
+static bool is_allowable(struct slice call)
+{
+    for (size_t i = 0; i < sizeof allowable / sizeof *allowable; i++) {
+        if (slice_is(call, allowable[i]))
+            return true;
+    }
+    return false;
+}
+
+static bool makes_namespace(struct slice call)
+{
+    return slice_is(call, "unshare") || slice_is(call, "clone") || slice_is(call, "setns");
+}
+
+void call_find_rule(struct arena *arena, struct event *event)
+{
+    struct text out = text_in(arena);
+    bool is_socket = slice_is(event->op, "socket") || slice_is(event->op, "socketpair");
+
+    if (!event->rule.file)
+        event->rule = (struct origin){"built-in", "seccomp"};
+    if (event->verdict != EVENT_DENIED || event->hint.len)
+        return;
+    if (is_allowable(event->op))
+        text_appendf(&out, "policy: {\"seccomp\": {\"allow\": [\"%s\"]}}", arena_slice(arena, event->op).ptr);
+    else if (makes_namespace(event->op))
+        text_append_string(&out, "--allow-degraded late-names and policy: {\"allowNestedUserNamespaces\": true}");
+    else if (is_socket && event->error == EACCES)
+        text_append_string(&out, "policy: {\"network\": {\"unixDatagram\": true}}");
+    event->hint = text_slice(&out);
+}
