@@ -21,6 +21,7 @@
 #include "doorman/pool.h"
 #include "doorman/read.h"
 #include "doorman/sticky.h"
+#include "policy/variables.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,6 +48,23 @@ static void note_handed_in(struct house *house)
         if (fstat(fd, &status) == 0)
             house->handed[fd] = (struct handed_in){true, status.st_dev, status.st_ino};
         close(fd);
+    }
+}
+
+static void note_search_path(struct house *house)
+{
+    const struct surroundings *around = &house->policy->around;
+    struct slice rest;
+
+    if (!environment_find(around->environment, SLICE("PATH"), &rest))
+        return;
+    while (rest.len > 0 && house->search_count < SEARCH_MAX) {
+        struct slice directory = {rest.ptr, slice_find(rest, ':')};
+        rest = slice_from(rest, directory.len + (directory.len < rest.len));
+        while (slice_ends(directory, SLICE("/")))
+            directory.len--;
+        if (directory.len > 1 && directory.ptr[0] == '/')
+            house->search[house->search_count++] = directory;
     }
 }
 
@@ -205,6 +223,7 @@ void doorman_main(void *argument, int socket, int records, pid_t init)
         .umask = umask(0),
     };
     note_handed_in(&house);
+    note_search_path(&house);
     set_limits(plan);
     /* The supervisor's memory, and pid 1's: not for one that hostile arguments come to. */
     if (!arena_part(plan->policy->arena) || !open_host(&house))

@@ -19,7 +19,7 @@ struct own_root {
     uint64_t id; /* the kernel's, of this mount */
 };
 
-enum { OWN_ROOTS_MAX = 64, HANDED_MAX = 3 };
+enum { OWN_ROOTS_MAX = 64, HANDED_MAX = 3, SEARCH_MAX = 64 };
 
 /* What the user gave the run as a standard descriptor. */
 struct handed_in {
@@ -40,6 +40,8 @@ struct house {
     struct own_root roots[OWN_ROOTS_MAX];
     size_t root_count;
     struct handed_in handed[HANDED_MAX];
+    struct slice search[SEARCH_MAX]; /* directories of $PATH */
+    size_t search_count;
     struct made made;
     struct abstract_names abstract;
     mode_t umask;             /* of the command when it started */

@@ -23,6 +23,9 @@ enum doorman_record_kind {
     RECORD_KINDS
 };
 
+/* The reason of a RECORD_LATER: it is in a directory of $PATH, and counts if it can be executed. */
+#define RECORD_ON_PATH "on PATH"
+
 enum doorman_record_verdict { RECORD_DENIED, RECORD_ALLOWED, RECORD_OBSERVED, RECORD_VERDICTS };
 
 enum { RECORD_REASON_MAX = 512, RECORD_TEXT_MAX = 3 * PATH_MAX + RECORD_REASON_MAX };

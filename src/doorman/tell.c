@@ -162,17 +162,54 @@ void tell_connect(struct worker *worker, struct slice name)
         notice(worker, RECORD_CONNECT, RECORD_DENIED, name, NULL);
 }
 
+static bool is_in_node_modules(struct slice path)
+{
+    static const struct slice directory = SLICE("/node_modules/");
+
+    return memmem(path.ptr, path.len, directory.ptr, directory.len) != NULL;
+}
+
+static bool is_on_search_path(const struct house *house, struct slice path)
+{
+    struct slice directory = path_parent(path);
+
+    for (size_t i = 0; i < house->search_count; i++) {
+        if (slice_equal(directory, house->search[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Is it a name that may run outside one day? The supervisor looks at what became
+ * of it when the run is over. */
+static bool tell_later(struct worker *worker, const struct name *name)
+{
+    struct slice path = name_slice(name);
+    const char *reason = NULL;
+
+    if (is_off(worker->house) || name->kind != NAME_KNOWN)
+        return false;
+    /* Git puts examples into every new repository, and runs none. */
+    bool lifted = name->is_lifted && !slice_ends(path, SLICE(".sample"));
+    if (!lifted && is_in_node_modules(path))
+        return false;
+    if (!lifted && is_on_search_path(worker->house, path))
+        reason = RECORD_ON_PATH;
+    else if (!lifted && !slice_is(path_name(path), "package.json"))
+        return false;
+    notice(worker, RECORD_LATER, RECORD_OBSERVED, path, reason);
+    return true;
+}
+
 void tell_made(struct worker *worker, const struct name *name)
 {
-    /* Git puts examples into every new repository, and runs none. */
-    if (name->is_lifted && !is_off(worker->house) && !slice_ends(name_slice(name), SLICE(".sample")))
-        notice(worker, RECORD_LATER, RECORD_OBSERVED, name_slice(name), NULL);
-    else
-        tell_written(worker, name);
+    tell_written(worker, name);
 }
 
 void tell_written(struct worker *worker, const struct name *name)
 {
+    if (tell_later(worker, name))
+        return;
     if (worker->house->plan->doorman.reads && name->kind == NAME_KNOWN)
         notice(worker, RECORD_WRITE, RECORD_OBSERVED, name_slice(name), NULL);
 }

@@ -193,6 +193,18 @@ static struct slice next_text(struct slice *rest, uint32_t length)
     return text;
 }
 
+static void note_later(struct events *events, const struct event *event)
+{
+    if (!events->later)
+        events->later = ARENA_NEW(&events->watch.arena, struct later);
+    later_note(events->later, event);
+}
+
+static void tell_later(void *argument, const struct event *event)
+{
+    events_tell(argument, event);
+}
+
 static void tell_record(struct events *events, const struct doorman_record *record)
 {
     struct slice rest = {record->text, sizeof record->text};
@@ -214,7 +226,10 @@ static void tell_record(struct events *events, const struct doorman_record *reco
         event.apart = event.reason;
     if (event.kind == EVENT_SYSCALL)
         event.object = event.op;
-    events_tell(events, &event);
+    if (event.kind == EVENT_EXEC_LATER)
+        note_later(events, &event);
+    else
+        events_tell(events, &event);
 }
 
 static void read_records(void *argument, struct jail_watch *watch)
@@ -363,6 +378,10 @@ void events_close(struct events *events, enum jail_end end, int status)
         tell_record(events, &record);
     fd_close(&events->records);
     fd_close(&events->doorman);
+    if (events->later) {
+        later_look(events->later, tell_later, events);
+        later_close(events->later);
+    }
     watch_finish(&events->watch);
     if (end == JAIL_ENDED) {
         end_lines(events, status);

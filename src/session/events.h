@@ -4,6 +4,7 @@
 #define CLOCHE_SESSION_EVENTS_H
 
 #include "jail/jail.h"
+#include "session/later.h"
 #include "session/prepare.h"
 #include "watch/log.h"
 #include "watch/stream.h"
@@ -22,6 +23,7 @@ struct events {
     int records;         /* what the doorman tells comes here; -1: nothing does */
     int doorman;         /* its end, which it keeps */
     struct jail_listener listener;
+    struct later *later; /* NULL: nothing was made that may run later */
 };
 
 /* Where the doorman's records are to be read, if there is a doorman, is put into

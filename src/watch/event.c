@@ -6,7 +6,13 @@
 #include <limits.h>
 #include <string.h>
 
-enum { PROGRAM_SHOWN_MAX = 512, REASON_SHOWN_MAX = 1024, OP_SHOWN_MAX = 64, RULE_SHOWN_MAX = 1024 };
+enum {
+    PROGRAM_SHOWN_MAX = 512,
+    REASON_SHOWN_MAX = 1024,
+    OP_SHOWN_MAX = 64,
+    RULE_SHOWN_MAX = 1024,
+    COMMAND_SHOWN_MAX = 8192
+};
 
 _Static_assert(PATH_MAX == 4096, "a line has room for two of these, each byte escaped");
 
@@ -142,7 +148,12 @@ static void write_run_head(struct text *out, const struct event_run *run, const 
 {
     write_head(out, time, run->id, EVENT_RUN);
     text_appendf(out, ",\"op\":\"%s\"", op);
-    event_write_name(out, "object", run->command, PATH_MAX);
+    /* Spelled for a shell: fit for a terminal as it is. */
+    struct slice command = run->command;
+    if (command.len > COMMAND_SHOWN_MAX)
+        command.len = COMMAND_SHOWN_MAX;
+    write_key(out, "object");
+    text_append_json(out, command);
     text_append_string(out, ",\"verdict\":\"observed\"");
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/path.h"
 
-enum { SHOWN_MAX = 12, OBJECT_SHOWN_MAX = 200 };
+enum { SHOWN_MAX = 12, OBJECT_SHOWN_MAX = 200, GROUP_MIN = 3 };
 
 static const char *kind_words(enum event_kind kind)
 {
@@ -37,6 +37,8 @@ static const char *kind_words(enum event_kind kind)
 struct line {
     const struct watched *first;
     uint64_t count;
+    size_t others;   /* objects beside the first, in the same directory */
+    bool is_grouped; /* among the others of another line */
 };
 
 struct lines {
@@ -78,6 +80,37 @@ static void gather(struct lines *lines, const struct watch *watch, enum event_ki
     }
 }
 
+static bool is_of_files(const struct line *line)
+{
+    return line->first->event.kind == EVENT_FS_READ || line->first->event.kind == EVENT_FS_WRITE;
+}
+
+/* Denials in one directory are one line where they are many. */
+static void group(struct lines *lines)
+{
+    struct map first = map_in(lines->arena);
+
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < lines->count; i++) {
+            struct line *line = &lines->items[i];
+            struct text key = text_in(lines->arena);
+            if (!is_of_files(line))
+                continue;
+            text_appendf(&key, "%d ", (int)line->first->event.kind);
+            text_append(&key, path_parent(line->first->event.object));
+            struct line **head = (struct line **)map_at(&first, text_slice(&key));
+            if (!*head)
+                *head = line;
+            else if (pass == 0)
+                (*head)->others++;
+            else if (*head != line && (*head)->others >= GROUP_MIN) {
+                line->is_grouped = true;
+                (*head)->count += line->count;
+            }
+        }
+    }
+}
+
 static void begin_line(struct text *out, const struct summary_style *style)
 {
     text_appendf(out, "%s: ", style->name);
@@ -107,6 +140,8 @@ static void write_denial(struct text *out, const struct line *line, const struct
     text_append_string(out, "  ");
     append_coloured(out, style, "31", kind_words(event->kind));
     text_appendf(out, " %s", shown_object(arena, event->object));
+    if (line->others >= GROUP_MIN)
+        text_appendf(out, " and %zu others in %s", line->others, shown_object(arena, path_parent(event->object)));
     if (line->count > 1)
         text_appendf(out, ", %llu times", (unsigned long long)line->count);
     if (event->program.len > 0)
@@ -140,17 +175,29 @@ static void write_denials(struct text *out, const struct watch *watch, const str
     uint64_t times = unkept;
     for (size_t i = 0; i < lines.count; i++)
         times += lines.items[i].count;
+    group(&lines);
     begin_line(out, style);
     append_coloured(out, style, "1", "denied");
     if (times > lines.count)
         text_appendf(out, ", %llu times in all", (unsigned long long)times);
     text_append_string(out, ":\n");
-    size_t shown = lines.count <= SHOWN_MAX ? lines.count : SHOWN_MAX - 1;
-    for (size_t i = 0; i < shown; i++)
-        write_denial(out, &lines.items[i], style);
-    if (lines.count > shown || unkept) {
+    size_t shown = 0;
+    size_t unshown = 0;
+    for (size_t i = 0; i < lines.count; i++) {
+        if (lines.items[i].is_grouped)
+            continue;
+        if (shown < SHOWN_MAX)
+            write_denial(out, &lines.items[i], style);
+        else
+            unshown++;
+        shown++;
+    }
+    if (unshown || unkept) {
         begin_line(out, style);
-        text_appendf(out, "  and %zu%s more; cloche log tells each\n", lines.count - shown, unkept ? " or many" : "");
+        if (unkept)
+            text_append_string(out, "  and many more, which were only counted; cloche log tells most\n");
+        else
+            text_appendf(out, "  and %zu more; cloche log tells each\n", unshown);
     }
     if (style->note) {
         begin_line(out, style);
