@@ -67,7 +67,7 @@ static void add(struct lines *lines, const struct watched *watched)
     }
     lines->items =
         arena_grow(lines->arena, lines->items, lines->count, lines->count + 1, &lines->capacity, sizeof *lines->items);
-    lines->items[lines->count++] = (struct line){watched, watched->count};
+    lines->items[lines->count++] = (struct line){.first = watched, .count = watched->count};
     *map_at(&lines->known, text_slice(&key)) = (void *)lines->count;
 }
 
@@ -178,7 +178,10 @@ static void write_denials(struct text *out, const struct watch *watch, const str
     group(&lines);
     begin_line(out, style);
     append_coloured(out, style, "1", "denied");
-    if (times > lines.count)
+    size_t visible = 0;
+    for (size_t i = 0; i < lines.count; i++)
+        visible += !lines.items[i].is_grouped;
+    if (times > visible)
         text_appendf(out, ", %llu times in all", (unsigned long long)times);
     text_append_string(out, ":\n");
     size_t shown = 0;
