@@ -117,13 +117,37 @@ _cloche_explain()
     fi
 }
 
+_cloche_log()
+{
+    local current=$1 previous=$2
+
+    case $previous in
+    --since | --until | --command | --run) ;;
+    --kind)
+        _cloche_words 'fs net unix fs.read fs.write net.connect net.dns unix.connect syscall limit exec.later run' "$current"
+        ;;
+    -C | --project)
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -d -- "$current")
+        ;;
+    *)
+        if [[ $current == -* ]]; then
+            _cloche_words '--since --until --project --command --run --kind --denied --all --follow --json --html
+                --verify --help' "$current"
+        else
+            _cloche_files "$current"
+        fi
+        ;;
+    esac
+}
+
 _cloche()
 {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _cloche_words 'run explain check presets init trust doctor help --help --version' "$current"
+        _cloche_words 'run explain check presets init trust doctor log annotate help --help --version' "$current"
         return
     fi
 
@@ -158,7 +182,15 @@ _cloche()
         fi
         ;;
     doctor) _cloche_words '--json --help' "$current" ;;
-    help) _cloche_words 'run explain check presets init trust doctor' "$current" ;;
+    log) _cloche_log "$current" "$previous" ;;
+    annotate)
+        if [[ $previous == --events ]]; then
+            _cloche_files "$current"
+        else
+            _cloche_words '--events --run --help' "$current"
+        fi
+        ;;
+    help) _cloche_words 'run explain check presets init trust doctor log annotate' "$current" ;;
     esac
 }
 

@@ -1,7 +1,7 @@
 # Completion of cloche for fish. Offers what `cloche COMMAND --help` lists.
 
 set -l presets base dev strict open readonly workspace opencode claude codex mcp
-set -l commands run explain check presets init trust doctor help
+set -l commands run explain check presets init trust doctor log annotate help
 
 # Where the command that `cloche run` starts begins: the first word that is
 # neither an option nor the value of one. Fails if it has not begun.
@@ -52,8 +52,10 @@ complete -c cloche -n "not __cloche_uses $commands" -a presets -d 'List the buil
 complete -c cloche -n "not __cloche_uses $commands" -a init -d 'Write a starter policy'
 complete -c cloche -n "not __cloche_uses $commands" -a trust -d "Let a project's own policy count"
 complete -c cloche -n "not __cloche_uses $commands" -a doctor -d 'What this host can enforce'
+complete -c cloche -n "not __cloche_uses $commands" -a log -d 'What was denied, when, by which rule'
+complete -c cloche -n "not __cloche_uses $commands" -a annotate -d 'Error output with what was denied'
 complete -c cloche -n "not __cloche_uses $commands" -a help -d 'The options of a command'
-complete -c cloche -n '__cloche_uses help' -a 'run explain check presets init trust doctor'
+complete -c cloche -n '__cloche_uses help' -a 'run explain check presets init trust doctor log annotate'
 complete -c cloche -n "not __cloche_uses $commands" -l version -d 'Show the version'
 complete -c cloche -n 'not __cloche_command_start >/dev/null' -s h -l help -d 'Show help'
 
@@ -87,9 +89,21 @@ complete -c cloche -n '__cloche_uses run; and __cloche_takes_options' -s c -x -d
 complete -c cloche -n '__cloche_uses run' -x -a '(__cloche_complete_command)'
 
 complete -c cloche -n '__cloche_uses explain' -a 'read: write: net: unix: env:' -d Question
-complete -c cloche -n '__cloche_uses explain doctor' -l json -d 'One JSON object instead of lines'
-complete -c cloche -n '__cloche_uses check trust' -F
+complete -c cloche -n '__cloche_uses explain doctor log' -l json -d 'One JSON object instead of lines'
+complete -c cloche -n '__cloche_uses check trust log' -F
 complete -c cloche -n '__cloche_uses presets' -a "$presets" -d 'Built-in policy'
 complete -c cloche -n '__cloche_uses init' -s p -l preset -x -a "$presets" -d 'What it extends'
 complete -c cloche -n '__cloche_uses trust' -l revoke -d 'Trust it no longer'
 complete -c cloche -n '__cloche_uses trust' -l status -d 'Say whether it is trusted'
+complete -c cloche -n '__cloche_uses log' -l since -x -d 'From this time on'
+complete -c cloche -n '__cloche_uses log' -l until -x -d 'Up to this time'
+complete -c cloche -n '__cloche_uses log' -s C -l project -x -a '(__fish_complete_directories)' -d 'Of runs in this directory'
+complete -c cloche -n '__cloche_uses log' -l command -x -d 'Of runs whose command line has this in it'
+complete -c cloche -n '__cloche_uses log annotate' -l run -x -d 'Of this run'
+complete -c cloche -n '__cloche_uses log' -l kind -x -a 'fs net unix fs.read fs.write net.connect net.dns unix.connect syscall limit exec.later run' -d 'Of this kind'
+complete -c cloche -n '__cloche_uses log' -l denied -d 'Denials only'
+complete -c cloche -n '__cloche_uses log' -l all -d 'What was allowed, too'
+complete -c cloche -n '__cloche_uses log' -s f -l follow -d 'Wait for more'
+complete -c cloche -n '__cloche_uses log' -l html -r -F -d 'Write a page'
+complete -c cloche -n '__cloche_uses log' -l verify -d 'Is the chain unbroken?'
+complete -c cloche -n '__cloche_uses annotate' -l events -r -F -d 'What run --events wrote'

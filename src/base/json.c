@@ -257,6 +257,11 @@ static void leave_kept(void *memory)
     (void)memory;
 }
 
+void json_give_memory_back(void)
+{
+    json_set_alloc_funcs(malloc, free);
+}
+
 void json_keep_memory(void)
 {
     size_t seed;

@@ -25,6 +25,9 @@ json_t *json_from_tokens(const char *tokens);
  * memory that are never given back. */
 void json_keep_memory(void);
 
+/* Back to the usual, before anything was parsed: for commands that read without end. */
+void json_give_memory_back(void);
+
 static inline struct slice json_slice(const json_t *string)
 {
     return (struct slice){json_string_value(string), json_string_length(string)};

@@ -1,7 +1,6 @@
 #include "base/text.h"
 
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 
 static void reserve(struct text *text, size_t more)
@@ -45,9 +44,7 @@ void text_appendf(struct text *text, const char *format, ...)
     text->len += (size_t)length;
 }
 
-/* Decodes one UTF-8 sequence; returns its length, or 0 if it is not one
- * (overlong forms, surrogates and values past U+10FFFF are not). */
-static size_t decode(struct slice text, uint32_t *value)
+size_t text_decode(struct slice text, uint32_t *value)
 {
     unsigned char first = (unsigned char)text.ptr[0];
     size_t length = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
@@ -81,7 +78,7 @@ void text_append_escaped(struct text *text, struct slice name)
 {
     while (name.len) {
         uint32_t value = 0;
-        size_t length = decode(name, &value);
+        size_t length = text_decode(name, &value);
 
         if (length == 0 || is_invisible(value)) {
             size_t count = length ? length : 1;
@@ -116,7 +113,7 @@ void text_make_safe(char *message)
 
     while (rest.len) {
         uint32_t value = 0;
-        size_t length = decode(rest, &value);
+        size_t length = text_decode(rest, &value);
         size_t used = length ? length : 1;
 
         if (length == 0 || is_invisible(value))
@@ -131,7 +128,7 @@ void text_append_json(struct text *text, struct slice value)
     text_append_byte(text, '"');
     while (value.len) {
         uint32_t code = 0;
-        size_t length = decode(value, &code);
+        size_t length = text_decode(value, &code);
 
         if (length == 0) {
             text_appendf(text, "\\udc%02x", (unsigned)(unsigned char)value.ptr[0]);

@@ -5,6 +5,8 @@
 #include "base/arena.h"
 #include "base/slice.h"
 
+#include <stdint.h>
+
 struct text {
     struct arena *arena;
     char *ptr; /* always NUL-terminated once something was appended */
@@ -21,6 +23,10 @@ void text_append(struct text *text, struct slice more);
 void text_append_string(struct text *text, const char *more);
 void text_append_byte(struct text *text, char byte);
 void text_appendf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Decodes one UTF-8 sequence; returns its length, or 0 if it is not one
+ * (overlong forms, surrogates and values past U+10FFFF are not). */
+size_t text_decode(struct slice text, uint32_t *value);
 
 /* For terminals and one-line messages: control characters, DEL, invalid UTF-8,
  * bidirectional controls and other invisible format characters are shown as

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { OPTIONS_MAX = 8 };
+enum { OPTIONS_MAX = 16 };
 
 static bool refuse(struct arguments *arguments, const char *command, const char *word, const char *what)
 {

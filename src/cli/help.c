@@ -16,6 +16,8 @@ static const char general[] = "Put a command under glass: it sees and touches on
                               "  init      write a starter policy for this project\n"
                               "  trust     let a project's own policy count\n"
                               "  doctor    what this host can enforce, and how to get what is missing\n"
+                              "  log       what was denied, when, by which rule; as a page for a browser, too\n"
+                              "  annotate  a command's error output with what was denied, for a model to read\n"
                               "  help      this, or the options of a command\n"
                               "\n"
                               "  cloche COMMAND --help     options of a command\n"
@@ -129,6 +131,43 @@ static const char doctor[] = "Say what this host can enforce, what is missing an
                              "Ends with 0 if the default policy can be enforced in full, 1 if only in part,\n"
                              "2 if no run is possible.\n";
 
+static const char log_page[] = "Say what was denied, when, by which rule, and what would allow it.\n"
+                               "\n"
+                               "Usage: cloche log [OPTIONS] [FILE]\n"
+                               "\n"
+                               "FILE is ~/.local/state/cloche/violations.jsonl by default; what was rotated away\n"
+                               "to FILE.1 ... is read, too.\n"
+                               "\n"
+                               "Which events:\n"
+                               "  --since TIME              30m, 2h, 3d before now; 2026-11-15, \"2026-11-15 08:30\"\n"
+                               "  --until TIME              or 08:30 in local time; 2026-11-15T08:30:00Z\n"
+                               "  -C, --project DIR         of runs in this directory or below it\n"
+                               "  --command TEXT            of runs whose command line has this in it\n"
+                               "  --run ID                  of this run; the first digits will do\n"
+                               "  --kind KIND[,KIND...]     fs.read, fs.write, net.connect, net.dns, unix.connect,\n"
+                               "                            syscall, limit, exec.later, run; fs, net for all of them\n"
+                               "  --denied                  denials only; without it also what would run later\n"
+                               "  --all                     what was allowed or observed, too\n"
+                               "\n"
+                               "How:\n"
+                               "  -f, --follow              wait for more, from now on (or from --since)\n"
+                               "  --json                    the lines as they stand, one JSON object each\n"
+                               "  --html FILE               one run, the last by default, as a page (- for stdout)\n"
+                               "  --verify                  is the chain of violation.chain unbroken?\n"
+                               "\n"
+                               "Ends with 0, with 1 if something could not be read or the chain is broken.\n";
+
+static const char annotate[] = "Append what was denied to a command's error output, for a model to read.\n"
+                               "\n"
+                               "Usage: cloche annotate --events FILE | --run ID < TEXT\n"
+                               "\n"
+                               "  --events FILE             what cloche run --events FILE wrote\n"
+                               "  --run ID                  what the log says of this run\n"
+                               "\n"
+                               "The text is copied to standard output. If anything was denied, a block of lines\n"
+                               "between <sandbox_violations> and </sandbox_violations> follows, with what would\n"
+                               "allow each. These tags are taken out of the text itself: they cannot be forged.\n";
+
 struct page {
     const char *command;
     const char *parts[3];
@@ -142,6 +181,8 @@ static const struct page pages[] = {
     {"init", {init}},
     {"trust", {trust}},
     {"doctor", {doctor}},
+    {"log", {log_page}},
+    {"annotate", {annotate}},
 };
 
 void help_print_general(FILE *to)

@@ -77,7 +77,7 @@ def test_unknown_command_is_refused_with_what_was_probably_meant(person, word, w
     assert words_expected in answer.stderr
 
 
-@pytest.mark.parametrize("command", ["learn", "log"])
+@pytest.mark.parametrize("command", ["learn"])
 def test_commands_that_are_not_built_say_so_and_refuse(person, command):
     answer = person.cloche(command)
     assert answer.returncode == 125

@@ -92,6 +92,10 @@ def terminal(request, tmp_path):
     ("cloche ru\t", ["run"]),
     ("cloche exp\t", ["explain"]),
     ("cloche doc\t--js\t", ["doctor", "--json"]),
+    ("cloche lo\t--fol\t", ["log", "--follow"]),
+    ("cloche log --kind sysc\t", ["log", "--kind", "syscall"]),
+    ("cloche log --html some-p\t", ["log", "--html", "some-policy.json"]),
+    ("cloche ann\t--events some-p\t", ["annotate", "--events", "some-policy.json"]),
     ("cloche run --pres\topenc\ttrue", ["run", "--preset", "opencode", "true"]),
     ("cloche run -p works\ttrue", ["run", "-p", "workspace", "true"]),
     ("cloche explain -p reado\t", ["explain", "-p", "readonly"]),
@@ -128,7 +132,8 @@ def offered(name):
 @pytest.mark.parametrize("name", ["cloche.bash", "_cloche", "cloche.fish"])
 def test_the_options_are_those_of_the_help(name):
     helped = set()
-    for words in ([], ["run"], ["explain"], ["check"], ["presets"], ["init"], ["trust"], ["doctor"]):
+    for words in ([], ["run"], ["explain"], ["check"], ["presets"], ["init"], ["trust"], ["doctor"], ["log"],
+                  ["annotate"]):
         helped |= set(re.findall(r"--[a-z][a-z-]+", help_of(*words)))
     assert offered(name) | {"--help"} == helped | {"--help"}
 

@@ -1,0 +1,52 @@
+#include "cli/log_output.h"
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "policy/variables.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+const char *log_default_path(struct arena *arena, const struct surroundings *around)
+{
+    struct slice state = arena_slice(arena, xdg_directory(arena, around, "XDG_STATE_HOME"));
+
+    return arena_printf(arena, "%s/cloche/violations.jsonl", state.ptr);
+}
+
+struct log_table log_output_table(struct arena *arena, const struct surroundings *around)
+{
+    enum { WIDTH_UNKNOWN = 80 };
+    const char *no_colour = getenv("NO_COLOR");
+    const char *terminal = getenv("TERM");
+    struct winsize size = {0};
+    struct log_table table = {.home = slice_of(escaped(arena, around->home))};
+
+    if (!isatty(STDOUT_FILENO))
+        return table;
+    table.colours = !(no_colour && no_colour[0]) && terminal && strcmp(terminal, "dumb") != 0;
+    table.width = WIDTH_UNKNOWN;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        table.width = size.ws_col;
+    return table;
+}
+
+bool log_output_write(const char *path, struct slice content, struct error *err)
+{
+    FD_CLEANUP int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
+
+    if (fd < 0)
+        return error_set_errno(err, errno, "cannot write %s", path);
+    while (content.len) {
+        ssize_t written = write(fd, content.ptr, content.len);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return error_set_errno(err, written ? errno : EIO, "cannot write %s", path);
+        content = slice_from(content, (size_t)written);
+    }
+    return true;
+}
