@@ -1,8 +1,10 @@
 #include "cli/log_output.h"
 
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/text.h"
-#include "policy/variables.h"
+#include "session/prepare.h"
+#include "watch/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +14,14 @@
 
 const char *log_default_path(struct arena *arena, const struct surroundings *around)
 {
-    struct slice state = arena_slice(arena, xdg_directory(arena, around, "XDG_STATE_HOME"));
+    struct session_request request = {.project = ".", .environment = environ};
+    struct session session;
+    struct error err;
 
-    return arena_printf(arena, "%s/cloche/violations.jsonl", state.ptr);
+    if (session_read(arena, &request, &session, &err))
+        return event_log_path(arena, &session.policy);
+    log_warning("the policy that governs here is not valid (cloche check tells), so its violationLogPath is not known");
+    return event_log_path(arena, &(struct policy){.around = *around});
 }
 
 struct log_table log_output_table(struct arena *arena, const struct surroundings *around)

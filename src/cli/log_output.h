@@ -6,7 +6,8 @@
 #include "policy/model.h"
 #include "watch/log_table.h"
 
-/* $XDG_STATE_HOME/cloche/violations.jsonl */
+/* Where a run here would write its log: violationLogPath of the policy, or in the
+ * state directory. */
 const char *log_default_path(struct arena *arena, const struct surroundings *around);
 
 /* As wide as the terminal on standard output, in colours if it is one and NO_COLOR

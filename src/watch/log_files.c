@@ -37,7 +37,7 @@ static bool is_same(const struct log_file *a, const struct log_file *b)
 
 /* Opens FILE, FILE.1 ... up to one that `known` is, newest first. Returns how many,
  * or -1. `*oldest`: the last one that is kept was among them. */
-static int open_newer(struct log_files *files, const struct log_file *known, struct log_file newest[LOG_FILES_OLD + 1],
+static int open_newer(struct log_files *files, const struct log_file *known, struct log_file newest[EVENT_LOG_OLD + 1],
                       bool *oldest, struct error *err)
 {
     int count = 0;
@@ -63,7 +63,7 @@ static int open_newer(struct log_files *files, const struct log_file *known, str
                 fd_close(&newest[--count].fd);
             return -1;
         }
-        *oldest = *oldest || age == LOG_FILES_OLD;
+        *oldest = *oldest || age == EVENT_LOG_OLD;
         count++;
     }
     return count;
@@ -71,7 +71,7 @@ static int open_newer(struct log_files *files, const struct log_file *known, str
 
 static bool add_newer(struct log_files *files, const struct log_file *known, bool *oldest, struct error *err)
 {
-    struct log_file newest[LOG_FILES_OLD + 1];
+    struct log_file newest[EVENT_LOG_OLD + 1];
     int count = open_newer(files, known, newest, oldest, err);
 
     if (count < 0)
@@ -86,7 +86,7 @@ static bool add_newer(struct log_files *files, const struct log_file *known, boo
 bool log_files_open(struct arena *arena, const char *path, enum log_files_kind kind, struct log_files *files,
                     struct error *err)
 {
-    files->oldest = kind == LOG_FILES_ROTATED ? LOG_FILES_OLD : 0;
+    files->oldest = kind == LOG_FILES_ROTATED ? EVENT_LOG_OLD : 0;
     files->arena = arena;
     files->path = path;
     files->count = 0;

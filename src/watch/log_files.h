@@ -4,11 +4,10 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "watch/log.h"
 #include "watch/log_lines.h"
 
 #include <sys/types.h>
-
-enum { LOG_FILES_OLD = 5 };
 
 struct log_file {
     int fd;
@@ -21,7 +20,7 @@ struct log_files {
     struct arena *arena;
     const char *path;
     int oldest;                               /* the highest number behind a name; 0: there is one file */
-    struct log_file files[LOG_FILES_OLD + 2]; /* oldest first; when following, one that is no longer there in front */
+    struct log_file files[EVENT_LOG_OLD + 2]; /* oldest first; when following, one that is no longer there in front */
     size_t count;
     size_t current;  /* the one that is being read */
     bool older_gone; /* the oldest that is kept is there: what was before it is not */

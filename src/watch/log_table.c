@@ -168,10 +168,27 @@ static void append_note(const struct log_table *table, const char *label, struct
     text_append_byte(out, '\n');
 }
 
+/* Its beginning is the head line. */
+static void append_end_of_run(const struct log_entry *entry, struct text *out)
+{
+    char clock[LOG_TIME_TEXT];
+
+    if (!slice_is(entry->op, "end"))
+        return;
+    log_time_of_day(entry->time, clock);
+    text_appendf(out, "  %s  ended with status %lld after ", clock, (long long)entry->status);
+    log_table_span(entry->milliseconds, out);
+    text_append_byte(out, '\n');
+}
+
 void log_table_event(const struct log_table *table, const struct log_entry *entry, struct text *out)
 {
     struct arena arena ARENA_CLEANUP = {0};
 
+    if (log_entry_is_run(entry)) {
+        append_end_of_run(entry, out);
+        return;
+    }
     append_row(table, entry, out);
     if (!log_entry_is_denied(entry) && !entry->reason.len)
         return;

@@ -1,5 +1,7 @@
 """cloche annotate: what was denied, told to a model behind a command's error output."""
 
+import re
+
 import pytest
 
 from logging_back import OTHER_RUN, RUN, end, event, lines, start
@@ -71,3 +73,11 @@ def test_the_text_is_not_lost_when_the_denials_are(person):
 def test_it_has_to_be_told_which_denials(person, options):
     answer = annotate(person, *options, status=2)
     assert answer.stderr.startswith("cloche: annotate: ") and answer.stdout == ""
+
+
+def test_a_real_run(person):
+    events = person.home / "events.jsonl"
+    run = person.cloche("run", "--events", events, "-q", "-p", "readonly", "touch", "denied")
+    out = annotate(person, "--events", events, text=run.stderr).stdout
+    assert re.match(re.escape(run.stderr) + rf"\n<sandbox_violations>\ndeny \w+ {person.project}/denied \(.*\) \[to allow: "
+                    rf"--allow-write {person.project}\S*\]\n</sandbox_violations>\n$", out), out

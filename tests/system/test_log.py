@@ -334,3 +334,46 @@ def test_a_page_is_written_for_the_last_run_or_the_one_named(person):
 def test_a_device_is_not_a_log(person):
     answer = person.cloche("log", "/dev/zero")
     assert answer.returncode == 1 and "not a regular file" in answer.stderr
+
+
+class TestRealRuns:
+    """What runs really write is what is read back."""
+
+    def denied(self, person, *options, policy=None):
+        settings = ["-s", person.file(person.home / "policy.json", policy)] if policy else []
+        answer = person.cloche("run", *settings, *options, "sh", "-c", "touch denied denied denied; true")
+        assert answer.returncode == 0, answer
+
+    def test_a_denial_is_in_the_log_with_its_hint(self, person):
+        self.denied(person, "-p", "readonly")
+        answer = log(person, "--all")
+        assert answer.stderr == "" and f"{person.project}".replace(str(person.home), "~") in answer.stdout.splitlines()[0]
+        assert re.search(r"fs.write +~/project/denied +touch +\w+ ×3\n", answer.stdout), answer.stdout
+        assert f"to allow: --allow-write {person.project}" in answer.stdout
+        assert "ended with status 0 after " in answer.stdout
+        assert objects(person, "--denied", "--project", ".", "--command", "touch denied", "--since", "1h")
+        assert "/denied" in log(person, "--html", "-").stdout
+
+    def test_a_real_chain_of_many_runs_is_unbroken_until_it_is_touched(self, person):
+        policy = {"extends": ["preset:readonly"], "violation": {"chain": True}}
+        settings = person.file(person.home / "concurrent.json", policy)
+        runs = [start_run(person, settings) for _ in range(4)]
+        assert [run.wait(PATIENCE) for run in runs] == [0] * 4
+        self.denied(person, policy=policy)
+        assert ": unbroken, " in log(person, "--verify").stdout
+        path = person.home / ".local/state/cloche/violations.jsonl"
+        path.write_text(path.read_text().replace("/denied", "/Denied", 1))
+        assert person.cloche("log", "--verify").returncode == 1
+
+    def test_the_log_of_the_policy_in_force_is_read(self, person):
+        policy = {"extends": ["preset:readonly"], "violation": {"violationLogPath": "~/elsewhere.jsonl"}}
+        person.file(person.home / ".config/cloche/policy.json", policy)
+        self.denied(person)
+        assert (person.home / "elsewhere.jsonl").exists()
+        assert "/denied" in log(person).stdout
+
+
+def start_run(person, settings):
+    return subprocess.Popen([person.binaries / "cloche", "run", "-q", "-s", settings, "sh", "-c",
+                             "touch denied1 denied2 denied3; true"], cwd=person.project,
+                            env=person.environment, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **as_person(person))
