@@ -8,7 +8,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/report.h"
-#include "cli/source.h"
+#include "policy/source.h"
 
 #include <seccomp.h>
 #include <stdio.h>
@@ -83,7 +83,7 @@ static bool print_obstacles(struct session *session)
 static bool check_file(const char *name)
 {
     struct arena arena ARENA_CLEANUP = {0};
-    struct policy_source source = source_named(name);
+    struct policy_source source = policy_source_named(name);
     /* Named, so that a file can be checked from anywhere, $HOME included. */
     struct session_request request = {.project = ".", .sources = &source, .source_count = 1, .environment = environ};
     struct session session;

@@ -5,7 +5,7 @@
 #include "cli/options.h"
 
 #include "base/text.h"
-#include "cli/source.h"
+#include "policy/source.h"
 #include "host/degraded.h"
 #include "policy/problems.h"
 
@@ -174,7 +174,7 @@ static void add_unbuilt(struct options *options, const char *name)
 
 static bool add_settings(struct parser *parser, const char *file, struct error *err)
 {
-    struct policy_source source = source_named(file);
+    struct policy_source source = policy_source_named(file);
 
     if (!*file)
         return error_set(err, "--settings needs the name of a policy file");

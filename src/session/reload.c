@@ -4,7 +4,9 @@
 #include "session/reload.h"
 
 #include "base/fd.h"
+#include "base/json.h"
 #include "base/log.h"
+#include "policy/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,14 +38,39 @@ static void say_problems(const struct problems *problems, struct arena *arena)
     log_error("a line of --control-fd is not a valid policy: the old one stays in force");
 }
 
+/* A list in a line: several policies, each as --settings takes it. */
+static bool read_list(struct arena *arena, struct slice line, struct policy_request *request, struct error *err)
+{
+    JSON_CLEANUP json_t *list = NULL;
+
+    if (!json_parse(line, "--control-fd", &list, err))
+        return false;
+    request->source_count = json_array_size(list);
+    struct policy_source *sources = arena_alloc(arena, (request->source_count + 1) * sizeof *sources);
+    for (size_t i = 0; i < request->source_count; i++) {
+        struct slice word = json_slice(json_array_get(list, i));
+        if (!word.ptr || word.len == 0 || slice_find(word, '\0') < word.len)
+            return error_set(err, "--control-fd: [%zu]: must be a text that --settings could take", i);
+        sources[i] = policy_source_named(arena_slice(arena, word).ptr);
+    }
+    request->sources = sources;
+    return request->source_count > 0 || error_set(err, "--control-fd: []: an empty list is no policy");
+}
+
 static void apply(struct reload *reload, struct slice line)
 {
     struct arena arena = {0};
     struct policy loaded;
     struct problems problems = {.arena = &arena};
     struct policy_source source = {.kind = SOURCE_TEXT, .name = "--control-fd", .text = line};
-    const struct policy_request request = {.sources = &source, .source_count = 1};
+    struct policy_request request = {.sources = &source, .source_count = 1};
+    struct error err;
 
+    if (line.ptr[0] == '[' && !read_list(&arena, line, &request, &err)) {
+        log_error("%s: the old policy stays in force", err.text);
+        arena_free(&arena);
+        return;
+    }
     if (!policy_load(&arena, &reload->session->around, &request, &loaded, &problems)) {
         say_problems(&problems, &arena);
         arena_free(&arena);

@@ -1,7 +1,7 @@
 /* What a word names: a file that begins with "{" is written "./{". */
-#include "cli/source.h"
+#include "policy/source.h"
 
-struct policy_source source_named(const char *name)
+struct policy_source policy_source_named(const char *name)
 {
     static const struct slice codex = {"codex:", 6};
     static const struct slice preset = {"preset:", 7};

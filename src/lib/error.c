@@ -1,0 +1,84 @@
+/* Reasons as objects. When there is no memory for one there is still a reason: a
+ * constant one. */
+#include "lib/handles.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_MAX = 4096 };
+
+struct cloche_error {
+    enum cloche_code code;
+    int number;
+    char text[TEXT_MAX];
+};
+
+static const struct cloche_error out_of_memory = {.code = CLOCHE_ERROR_MEMORY, .text = "out of memory"};
+
+bool fail_memory(cloche_error **error)
+{
+    if (error && !*error)
+        *error = (cloche_error *)&out_of_memory;
+    return false;
+}
+
+bool fail(cloche_error **error, enum cloche_code code, int number, const char *format, ...)
+{
+    va_list arguments;
+
+    if (!error || *error)
+        return false;
+    cloche_error *made = calloc(1, sizeof *made);
+    if (!made)
+        return fail_memory(error);
+    made->code = code;
+    made->number = number;
+    va_start(arguments, format);
+    int length = vsnprintf(made->text, sizeof made->text, format, arguments);
+    va_end(arguments);
+    if (number && length >= 0 && (size_t)length < sizeof made->text) {
+        char reason[128];
+        snprintf(made->text + length, sizeof made->text - (size_t)length, ": %s",
+                 strerror_r(number, reason, sizeof reason));
+    }
+    *error = made;
+    return false;
+}
+
+enum cloche_code cloche_error_code(const cloche_error *error)
+{
+    return error ? error->code : 0;
+}
+
+int cloche_error_number(const cloche_error *error)
+{
+    return error ? error->number : 0;
+}
+
+const char *cloche_error_text(const cloche_error *error)
+{
+    return error ? error->text : "";
+}
+
+void cloche_error_free(cloche_error *error)
+{
+    if (error != &out_of_memory)
+        free(error);
+}
+
+void cloche_free(void *memory)
+{
+    free(memory);
+}
+
+unsigned cloche_abi(void)
+{
+    return CLOCHE_ABI;
+}
+
+const char *cloche_version(void)
+{
+    return CLOCHE_VERSION;
+}

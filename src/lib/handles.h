@@ -1,0 +1,90 @@
+/* What is behind the handles of cloche.h. Private to this room, which knows the
+ * house only from outside: it starts the binary, and uses none of its memory (an
+ * arena ends the process when there is no more; a library must not). */
+#ifndef CLOCHE_LIB_HANDLES_H
+#define CLOCHE_LIB_HANDLES_H
+
+#include "cloche.h"
+
+/* Keeps the first reason; false, so that it can be returned. */
+bool fail(cloche_error **error, enum cloche_code code, int number, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+bool fail_memory(cloche_error **error);
+
+/* Words of a command line, each from malloc, always NULL behind the last. */
+struct words {
+    char **items;
+    size_t count;
+};
+
+bool words_add(struct words *words, const char *word, cloche_error **error);
+bool words_add_all(struct words *words, const char *const *more, cloche_error **error); /* NULL: none */
+void words_free(struct words *words);
+
+/* A policy is the options that name its parts. */
+struct cloche_policy {
+    struct words options;
+};
+
+struct cloche_session {
+    char *binary; /* absolute, or a name for PATH */
+    char *project;
+    struct words arguments;
+    struct words policy;
+    bool filtered; /* so that lists of hosts can be replaced */
+    int epoll;
+    struct cloche_process *processes;
+    cloche_event_callback *on_event;
+    void *argument;
+};
+
+struct cloche_process {
+    cloche_session *session;
+    struct cloche_process *next;
+    pid_t pid;
+    int pidfd;
+    int lifeline; /* the run ends when this is closed */
+    int events;   /* -1: at its end */
+    int control;  /* -1: its network is not filtered */
+    char *line;   /* the beginning of an event */
+    size_t line_length;
+    size_t line_capacity;
+    bool started; /* it said so */
+    bool ended;
+    struct cloche_status status;
+};
+
+/* The options before the command: what `run` and `explain` are to be called with. */
+bool session_words(const cloche_session *session, const char *verb, const struct words *policy, struct words *words,
+                   cloche_error **error);
+
+/* How a program is started: descriptors for 0 to 2 (negative: /dev/null), and
+ * others that it gets under the same number. */
+struct launch {
+    const char *file;
+    char *const *argv;
+    char *const *environment;
+    const char *directory;
+    int standard[3];
+    int kept[3];
+    size_t kept_count;
+};
+
+/* The process, or -1. */
+pid_t launch(const struct launch *launch, cloche_error **error);
+
+/* Runs the binary to its end. What it writes is put into two texts from malloc;
+ * more than a bound is an error. The exit status, or -1. */
+int launch_and_listen(char *const *argv, const char *directory, char **output, char **diagnostics,
+                      cloche_error **error);
+
+/* A descriptor like `fd`, but never 0 to 2: those are replaced in what is started. */
+int beyond_standard(int fd);
+
+/* Reads what is there, and tells the callback. How many events; negative: see `error`. */
+int events_read(cloche_process *process, cloche_error **error);
+
+/* Notes that it has ended, if it has. False: see `error`. */
+bool process_look(cloche_process *process, cloche_error **error);
+
+#endif

@@ -1,0 +1,392 @@
+/* What test_library.py has the library do. Each word is a test; it says what it
+ * saw on stdout, and what it thinks is wrong on stderr, with status 1.
+ *
+ *     driver WORD BINARY PROJECT [MORE...] */
+#include <cloche.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATIENCE = 30000 };
+
+static const char *binary;
+static const char *project;
+
+#define REQUIRE(holds)                                                  \
+    do {                                                                \
+        if (!(holds)) {                                                 \
+            fprintf(stderr, "%s:%d: %s\n", __func__, __LINE__, #holds); \
+            exit(1);                                                    \
+        }                                                               \
+    } while (0)
+
+static cloche_session *session_of(const char *json, cloche_error **error)
+{
+    struct cloche_options options = {.size = sizeof options, .binary = binary, .project = project};
+    cloche_policy *policy = cloche_policy_new(error);
+
+    REQUIRE(policy);
+    REQUIRE(cloche_policy_add_preset(policy, "dev", error));
+    if (json)
+        REQUIRE(cloche_policy_add_json(policy, json, error));
+    cloche_session *session = cloche_session_new(policy, &options, error);
+    cloche_policy_free(policy);
+    return session;
+}
+
+static cloche_session *good_session(const char *json)
+{
+    cloche_error *error = NULL;
+    cloche_session *session = session_of(json, &error);
+
+    if (!session)
+        fprintf(stderr, "%s\n", cloche_error_text(error));
+    REQUIRE(session);
+    return session;
+}
+
+static cloche_process *start(cloche_session *session, const char *text, int output)
+{
+    const char *argv[] = {"sh", "-c", text, NULL};
+    struct cloche_spawn spawn = {
+        .size = sizeof spawn, .argv = argv, .directory = project, .input = -1, .output = output, .diagnostics = -1};
+    cloche_error *error = NULL;
+    cloche_process *process = cloche_spawn(session, &spawn, &error);
+
+    if (!process)
+        fprintf(stderr, "%s\n", cloche_error_text(error));
+    REQUIRE(process);
+    return process;
+}
+
+static int end_of(cloche_process *process)
+{
+    struct cloche_status status = {.size = sizeof status};
+    cloche_error *error = NULL;
+
+    REQUIRE(cloche_wait(process, PATIENCE, &status, &error) == 1);
+    REQUIRE(!status.refused);
+    return status.code;
+}
+
+static int run(cloche_session *session, const char *text)
+{
+    cloche_process *process = start(session, text, -1);
+    int code = end_of(process);
+
+    cloche_process_free(process);
+    return code;
+}
+
+/* ---- events ---- */
+
+struct seen {
+    int denied;
+    char object[256];
+    char hint[256];
+};
+
+static void see(void *argument, cloche_process *process, const struct cloche_event *event)
+{
+    struct seen *seen = argument;
+
+    REQUIRE(process && event->json[0] == '{' && event->kind && event->verdict);
+    if (strcmp(event->verdict, "denied") != 0)
+        return;
+    seen->denied++;
+    snprintf(seen->object, sizeof seen->object, "%s", event->object ? event->object : "");
+    snprintf(seen->hint, sizeof seen->hint, "%s", event->hint ? event->hint : "");
+}
+
+static void test_events(void)
+{
+    cloche_session *session = good_session(NULL);
+    struct seen seen = {0};
+
+    cloche_session_on_event(session, see, &seen);
+    REQUIRE(run(session, "echo mine >made") == 0 && seen.denied == 0);
+    REQUIRE(run(session, "echo x >.bashrc") != 0 && seen.denied == 1);
+    printf("%s\n%s\n", seen.object, seen.hint);
+    cloche_session_free(session);
+}
+
+/* ---- ends ---- */
+
+static void test_ends(void)
+{
+    cloche_session *session = good_session(NULL);
+    struct cloche_status status = {.size = sizeof status};
+    cloche_error *error = NULL;
+
+    REQUIRE(run(session, "exit 7") == 7);
+    REQUIRE(run(session, "exit 125") == 125); /* and not refused: end_of looks */
+    REQUIRE(run(session, "kill -SEGV $$") == 128 + SIGSEGV);
+
+    cloche_process *process = start(session, "trap 'exit 9' TERM; echo ready; while :; do sleep 0.05; done", -1);
+    REQUIRE(cloche_wait(process, 300, &status, &error) == 0);
+    REQUIRE(cloche_signal(process, SIGTERM, &error));
+    REQUIRE(end_of(process) == 9);
+    REQUIRE(!cloche_signal(process, SIGTERM, &error) && cloche_error_code(error) == CLOCHE_ERROR_ARGUMENT);
+    cloche_error_free(error);
+    error = NULL;
+    REQUIRE(cloche_wait(process, 0, &status, &error) == 1 && status.code == 9); /* as often as one likes */
+    cloche_process_free(process);
+
+    process = start(session, "trap '' TERM INT HUP; while :; do sleep 1; done", -1);
+    REQUIRE(cloche_wait(process, 300, &status, &error) == 0);
+    REQUIRE(cloche_kill(process, &error));
+    REQUIRE(end_of(process) == 128 + SIGKILL);
+    cloche_session_free(session); /* and the process with it */
+
+    session = good_session(NULL);
+    start(session, "sleep 1000", -1);
+    cloche_session_free(session);
+}
+
+/* ---- one policy, then another ---- */
+
+static void test_update(void)
+{
+    cloche_session *session = good_session(NULL);
+    cloche_error *error = NULL;
+    bool allowed = true;
+    char *answer = NULL;
+
+    REQUIRE(run(session, "echo 1 >first") == 0);
+    REQUIRE(cloche_explain(session, "write:first", &allowed, &answer, &error) && allowed && answer[0] == '{');
+    cloche_free(answer);
+
+    cloche_policy *wrong = cloche_policy_new(&error);
+    REQUIRE(cloche_policy_add_json(wrong, "{\"filesystm\": {}}", &error));
+    REQUIRE(!cloche_session_update(session, wrong, &error) && cloche_error_code(error) == CLOCHE_ERROR_POLICY);
+    REQUIRE(strstr(cloche_error_text(error), "filesystm"));
+    cloche_error_free(error);
+    error = NULL;
+    cloche_policy_free(wrong);
+    REQUIRE(run(session, "echo 2 >second") == 0);
+
+    cloche_policy *stricter = cloche_policy_new(&error);
+    REQUIRE(cloche_policy_add_preset(stricter, "dev", &error));
+    REQUIRE(cloche_policy_add_json(stricter, " {\"filesystem\": {\"denyWrite\": [\".\"]}}", &error));
+    REQUIRE(cloche_session_update(session, stricter, &error));
+    cloche_policy_free(stricter);
+    REQUIRE(run(session, "echo 3 >third") != 0);
+    REQUIRE(cloche_explain(session, "write:third", &allowed, NULL, &error) && !allowed);
+    REQUIRE(!cloche_explain(session, "--help", &allowed, NULL, &error));
+    cloche_error_free(error);
+    cloche_session_free(session);
+}
+
+/* ---- many ---- */
+
+static size_t open_descriptors(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    size_t count = 0;
+
+    REQUIRE(directory);
+    while (readdir(directory))
+        count++;
+    closedir(directory);
+    return count;
+}
+
+static void *in_thread(void *argument)
+{
+    const char *name = argument;
+    char json[256];
+    char text[256];
+
+    snprintf(json, sizeof json, "{\"filesystem\": {\"denyWrite\": [\"only-%s\"]}}", name);
+    cloche_session *session = good_session(json);
+    for (int i = 0; i < 4; i++) {
+        snprintf(text, sizeof text, "echo x >only-%s", name);
+        REQUIRE(run(session, text) != 0);
+        snprintf(text, sizeof text, "echo x >by-%s", name);
+        REQUIRE(run(session, text) == 0);
+    }
+    cloche_session_free(session);
+    return NULL;
+}
+
+static void test_threads(void)
+{
+    static const char *const names[] = {"a", "b", "c", "d"};
+    pthread_t threads[4];
+    size_t before = open_descriptors();
+
+    for (size_t i = 0; i < 4; i++)
+        REQUIRE(pthread_create(&threads[i], NULL, in_thread, (void *)names[i]) == 0);
+    for (size_t i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    REQUIRE(open_descriptors() == before);
+}
+
+static void test_many(void)
+{
+    cloche_session *session = good_session(NULL);
+    cloche_process *processes[16];
+    size_t before = open_descriptors();
+
+    for (int i = 0; i < 16; i++)
+        processes[i] = start(session, "exit 3", -1);
+    for (int i = 0; i < 16; i++) {
+        REQUIRE(end_of(processes[i]) == 3);
+        cloche_process_free(processes[i]);
+    }
+    for (int i = 0; i < 30; i++)
+        REQUIRE(run(session, "true") == 0);
+    REQUIRE(open_descriptors() == before);
+    cloche_session_free(session);
+}
+
+/* ---- descriptors ---- */
+
+static void test_descriptors(void)
+{
+    int ends[2];
+    char text[64] = "";
+
+    /* A program without standard descriptors of its own, and with one it did not hide. */
+    REQUIRE(pipe(ends) == 0);
+    int reading = fcntl(ends[0], F_DUPFD, 20);
+    int writing = fcntl(ends[1], F_DUPFD, 20);
+    for (int i = 0; i < 10; i++)
+        close(i);
+    cloche_session *session = good_session(NULL);
+    cloche_process *process = start(session, "ls /proc/self/fd | tr '\\n' ' '", writing);
+    end_of(process);
+    cloche_session_free(session);
+    if (read(reading, text, sizeof text - 1) < 0 || strncmp(text, "0 1 2 3 ", 9) != 0)
+        exit(1);
+}
+
+static void test_orphan(void)
+{
+    cloche_session *session = good_session(NULL);
+    char text[256];
+
+    snprintf(text, sizeof text, "trap '' HUP TERM; exec -a %s sleep 1000", getenv("MARK"));
+    const char *argv[] = {"bash", "-c", text, NULL};
+    struct cloche_spawn spawn = {.size = sizeof spawn, .argv = argv, .input = -1, .output = -1, .diagnostics = -1};
+    REQUIRE(cloche_spawn(session, &spawn, NULL));
+    printf("started\n");
+    fflush(stdout);
+    pause();
+}
+
+/* ---- misuse ---- */
+
+static void expect(cloche_error **error, enum cloche_code code, const char *words)
+{
+    if (!*error || cloche_error_code(*error) != code || !strstr(cloche_error_text(*error), words)) {
+        fprintf(stderr, "instead of \"%s\": %d \"%s\"\n", words, (int)cloche_error_code(*error),
+                cloche_error_text(*error));
+        exit(1);
+    }
+    cloche_error_free(*error);
+    *error = NULL;
+}
+
+static void test_misuse(void)
+{
+    cloche_error *error = NULL;
+    struct cloche_options missing = {.size = sizeof missing, .binary = "/nowhere/cloche"};
+    struct cloche_options other = {.size = sizeof other, .binary = getenv("OTHER_VERSION")};
+    struct cloche_options no_such = {.size = sizeof no_such, .binary = binary, .project = "/nowhere"};
+    const char *nothing[] = {NULL};
+    const char *command[] = {"true", NULL};
+    struct cloche_spawn empty = {.size = sizeof empty, .argv = nothing};
+    struct cloche_spawn vanished = {.size = sizeof vanished, .argv = command, .directory = "/nowhere"};
+    char *long_text = malloc(CLOCHE_JSON_MAX + 100);
+
+    REQUIRE(!cloche_session_new(NULL, &missing, &error));
+    expect(&error, CLOCHE_ERROR_BINARY, "/nowhere/cloche: No such file or directory");
+    REQUIRE(!cloche_session_new(NULL, &other, &error));
+    expect(&error, CLOCHE_ERROR_VERSION, "cloche 99.0.0");
+    REQUIRE(!cloche_session_new(NULL, &no_such, &error));
+    expect(&error, CLOCHE_ERROR_POLICY, "/nowhere");
+    REQUIRE(!cloche_session_new(NULL, &missing, NULL)); /* a reason nobody wants */
+
+    cloche_session *session = good_session(NULL);
+    REQUIRE(!cloche_spawn(session, &empty, &error));
+    expect(&error, CLOCHE_ERROR_ARGUMENT, "no command");
+    REQUIRE(!cloche_spawn(session, NULL, &error));
+    expect(&error, CLOCHE_ERROR_ARGUMENT, "no command");
+    REQUIRE(!cloche_spawn(session, &vanished, &error));
+    expect(&error, CLOCHE_ERROR_ARGUMENT, "/nowhere: No such file or directory");
+    REQUIRE(!cloche_wrap(session, nothing, &error));
+    expect(&error, CLOCHE_ERROR_ARGUMENT, "no command");
+
+    cloche_policy *policy = cloche_policy_new(&error);
+    REQUIRE(!cloche_policy_add_json(policy, "[]", &error));
+    expect(&error, CLOCHE_ERROR_POLICY, "begins with {");
+    REQUIRE(long_text);
+    memset(long_text, ' ', CLOCHE_JSON_MAX + 99);
+    long_text[0] = '{';
+    long_text[CLOCHE_JSON_MAX + 98] = '}';
+    long_text[CLOCHE_JSON_MAX + 99] = '\0';
+    REQUIRE(!cloche_policy_add_json(policy, long_text, &error));
+    expect(&error, CLOCHE_ERROR_ARGUMENT, "put it into a file");
+    REQUIRE(!cloche_policy_add_file(policy, "", &error));
+    expect(&error, CLOCHE_ERROR_ARGUMENT, "empty");
+    REQUIRE(!cloche_session_update(session, policy, &error));
+    expect(&error, CLOCHE_ERROR_ARGUMENT, "no policy");
+    free(long_text);
+    cloche_policy_free(policy);
+    cloche_session_free(session);
+    cloche_session_free(NULL);
+    cloche_process_free(NULL);
+    cloche_policy_free(NULL);
+    cloche_error_free(NULL);
+}
+
+/* ---- wrapping ---- */
+
+static void test_wrap(void)
+{
+    cloche_session *session = good_session(NULL);
+    cloche_error *error = NULL;
+    const char *argv[] = {"printf", "%s|", "a b", "it's", "", "-c", "$HOME `x` \\ \n!", NULL};
+    char *text = cloche_wrap_shell(session, "echo \"it's\" $((6 * 7))", &error);
+    char **words = cloche_wrap(session, argv, &error);
+
+    REQUIRE(text && words);
+    printf("%s\n", text);
+    fflush(stdout);
+    cloche_free(text);
+    cloche_session_free(session);
+    execv(words[0], words);
+    exit(1);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } tests[] = {
+        {"events", test_events},           {"ends", test_ends},     {"update", test_update},
+        {"threads", test_threads},         {"many", test_many},     {"orphan", test_orphan},
+        {"descriptors", test_descriptors}, {"misuse", test_misuse}, {"wrap", test_wrap},
+    };
+
+    if (argc < 4)
+        return 2;
+    binary = argv[2];
+    project = argv[3];
+    REQUIRE(cloche_abi() == CLOCHE_ABI);
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+        if (strcmp(tests[i].name, argv[1]) == 0) {
+            tests[i].run();
+            return 0;
+        }
+    }
+    return 2;
+}
