@@ -72,14 +72,17 @@ install: all
 	        "written; as root, or for yourself alone: make install PREFIX=$$HOME/.local" >&2; exit 1; }; \
 	done
 	@meson configure $(BUILD) --prefix '$(PREFIX)'
-	@ninja --quiet -C $(BUILD) cloche >/dev/null
+	@ninja --quiet -C $(BUILD) cloche libcloche.a libcloche.so.1.0.0 >/dev/null
 	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --no-rebuild --quiet >$(BUILD)/install.log 2>&1 || \
 	    { echo "cannot install below $(DESTDIR)$(PREFIX): $$(grep 'Error: ' $(BUILD)/install.log | tail -n 1)" >&2; exit 1; }
-	@echo "installed $(BIN)/cloche, srt and codex-linux-sandbox beside it; manual pages, completions and the schema in $(SHARE)"
+	@echo "installed $(BIN)/cloche, srt and codex-linux-sandbox beside it; libcloche; manual pages, completions and the schema in $(SHARE)"
 
 uninstall:
 	rm -f '$(BIN)/cloche' '$(BIN)/srt' '$(BIN)/codex-linux-sandbox'
-	rm -f '$(SHARE)/man/man1/cloche.1' '$(SHARE)/man/man5/cloche.json.5'
+	rm -f '$(SHARE)/man/man1/cloche.1' '$(SHARE)/man/man5/cloche.json.5' '$(SHARE)/man/man3/libcloche.3'
+	rm -f '$(DESTDIR)$(PREFIX)/include/cloche.h'
+	find '$(DESTDIR)$(PREFIX)/lib' '$(DESTDIR)$(PREFIX)/lib64' -maxdepth 3 \( -name 'libcloche.*' -o -name cloche.pc \) \
+	    -delete 2>/dev/null || true
 	rm -f '$(SHARE)/bash-completion/completions/cloche' '$(SHARE)/zsh/site-functions/_cloche'
 	rm -f '$(SHARE)/fish/vendor_completions.d/cloche.fish'
 	rm -rf '$(SHARE)/cloche'

@@ -30,11 +30,17 @@ def compile_program(where, sources, flags):
     return made
 
 
+def bring(person, file):
+    """A copy where that person can read and run it."""
+    own = person.base / file.name
+    shutil.copy(file, own)
+    own.chmod(0o755)
+    return own
+
+
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory):
     where = tmp_path_factory.mktemp("driver")
-    where.chmod(0o755)
-    where.parent.chmod(0o755)
     version = subprocess.run([BUILD / "cloche", "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
     return compile_program(where, [*sorted((TOP / "src/lib").glob("*.c")), TOP / "tests/library/driver.c"],
                            [f'-DCLOCHE_VERSION="{version}"', f"-I{TOP}/src", f"-I{TOP}/include", *SANITIZE, "-ljansson",
@@ -42,11 +48,8 @@ def driver(tmp_path_factory):
 
 
 @pytest.fixture
-def drive(driver, person, tmp_path):
-    """The driver, brought to where that person can run it."""
-    own = person.base / "driver"
-    shutil.copy(driver, own)
-    os.chmod(own, 0o755)
+def drive(driver, person):
+    own = bring(person, driver)
 
     def call(word, **environment):
         return subprocess.run([own, word, person.binaries / "cloche", person.project], cwd=person.project, text=True,
@@ -111,8 +114,6 @@ def test_run_ends_with_the_program_however_it_ends(drive, person, end):
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
     where = tmp_path_factory.mktemp("installed")
-    where.chmod(0o755)
-    where.parent.chmod(0o755)
     subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", where], check=True,
                    stdout=subprocess.DEVNULL, timeout=PATIENCE * 2)  # fmt: skip
     return where
@@ -133,37 +134,34 @@ def test_shared_library_exports_its_header_and_nothing_else(installed):
     assert all(f" {name}(" in header or f"*{name}(" in header for name in EXPORTED)
 
 
-@pytest.mark.parametrize("linkage", ["shared", "static"])
-def test_examples_work_as_their_comments_say(installed, person, tmp_path, linkage):
-    library = next(installed.rglob("libcloche.so.1")).parent
-    flags = package(installed, "--cflags", "--libs", *(["--static"] if linkage == "static" else []))
-    if linkage == "static":
-        flags = [str(library / "libcloche.a") if flag == "-lcloche" else flag for flag in flags]
-    program = compile_program(tmp_path, [TOP / "examples/run.c"], flags)
-    own = person.base / f"run-{linkage}"
-    shutil.copy(program, own)
-    os.chmod(own, 0o755)
+@pytest.fixture
+def example(installed, person, tmp_path):
+    library = next(installed.rglob("libcloche.so.1"))
+    bring(person, library)
     environment = {**person.environment, "PATH": f"{person.binaries}:{person.environment['PATH']}",
-                   "LD_LIBRARY_PATH": str(library)}
-    answer = subprocess.run([own, "dev", "sh", "-c", "echo hello; echo x >.bashrc; echo y >made"], cwd=person.project,
-                            env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False,
-                            **as_person(person))  # fmt: skip
+                   "LD_LIBRARY_PATH": str(person.base)}
+
+    def run(name, *arguments, static=False):
+        flags = package(installed, "--cflags", "--libs", *(["--static"] if static else []))
+        if static:
+            flags = [str(library.with_name("libcloche.a")) if flag == "-lcloche" else flag for flag in flags]
+        program = bring(person, compile_program(tmp_path, [TOP / "examples" / f"{name}.c"], flags))
+        return subprocess.run([program, *arguments], cwd=person.project, env=environment, capture_output=True,
+                              text=True, timeout=PATIENCE, check=False, **as_person(person))  # fmt: skip
+
+    return run
+
+
+@pytest.mark.parametrize("static", [False, True], ids=["shared", "static"])
+def test_examples_work_as_their_comments_say(example, person, static):
+    answer = example("run", "dev", "sh", "-c", "echo hello; echo x >.bashrc; echo y >made", static=static)
     assert answer.returncode == 0, answer
     assert "hello\n" in answer.stdout and f"denied: fs.write {person.project}/.bashrc" in answer.stdout
     assert (person.project / "made").read_text() == "y\n" and not (person.project / ".bashrc").exists()
 
 
-def test_many_commands_in_one_loop(installed, person, tmp_path):
-    library = next(installed.rglob("libcloche.so.1")).parent
-    program = compile_program(tmp_path, [TOP / "examples/many.c"], package(installed, "--cflags", "--libs"))
-    own = person.base / "many"
-    shutil.copy(program, own)
-    os.chmod(own, 0o755)
-    environment = {**person.environment, "PATH": f"{person.binaries}:{person.environment['PATH']}",
-                   "LD_LIBRARY_PATH": str(library)}
-    answer = subprocess.run([own, "echo one", "sleep 0.2; exit 4", "echo x >.bashrc"], cwd=person.project,
-                            env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False,
-                            **as_person(person))  # fmt: skip
+def test_many_commands_in_one_loop(example, person):
+    answer = example("many", "echo one", "sleep 0.2; exit 4", "echo x >.bashrc")
     lines = answer.stdout.splitlines()
     assert answer.returncode == 0 and "one" in lines and "ended with 4" in lines, answer
     assert f"denied fs.write {person.project}/.bashrc" in lines

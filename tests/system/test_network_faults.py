@@ -388,10 +388,13 @@ def test_lists_of_hosts_are_replaced_while_the_command_runs(world, person, site)
     assert wait_until(lambda: run.reaches("later.test")) and not run.reaches("site.test")
     run.tell({"network": {"allowedDomains": ["*"], "deniedDomains": ["later.test"]}})
     assert wait_until(lambda: run.reaches("site.test")) and not run.reaches("later.test")
-    assert "later.test" in run.end()
+    # Several policies, as --settings takes them.
+    run.tell(["preset:dev", '{"network": {"allowedDomains": ["later.test"]}}'])
+    assert wait_until(lambda: run.reaches("later.test")) and not run.reaches("site.test")
+    assert "site.test" in run.end()
 
 
-@pytest.mark.parametrize("line", ["not json", "[]", '{"network": {"allowedDomains": ["a b"]}}', '{"network": {"allowedDomain": []}}',
+@pytest.mark.parametrize("line", ["not json", "[]", '["preset:nowhere"]', '[{"network": {}}]', '{"network": {"allowedDomains": ["a b"]}}', '{"network": {"allowedDomain": []}}',
                                   '{"network": {"allowedDomains": "*"}}', '{"network": ', "\0", "{" * 100000, "x" * 2000000])
 def test_94_a_line_that_is_no_policy_keeps_the_old_one(world, person, site, line):
     world.names.add("never.test", SERVER_V4)
