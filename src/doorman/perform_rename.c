@@ -65,7 +65,8 @@ static void tell_refused(struct worker *worker, struct move *move, int error)
     struct stat to;
 
     /* Between file systems nobody renames anything, nor what is not there. */
-    if (!move->source.exists || fstat(move->from.directory, &from) < 0 || fstat(move->to.directory, &to) < 0 || from.st_dev != to.st_dev)
+    if (!move->source.exists || fstat(move->from.directory, &from) < 0 || fstat(move->to.directory, &to) < 0 ||
+        from.st_dev != to.st_dev)
         return;
     if (judge_change(worker->house, &move->source))
         tell_entry(worker, move->from.directory, &move->source, error);

@@ -7,6 +7,7 @@
  * thread that tells counts as waiting, and another takes its place. */
 #include "doorman/tell.h"
 
+#include "base/fd.h"
 #include "base/path.h"
 #include "doorman/fetch.h"
 #include "doorman/records.h"
@@ -20,7 +21,10 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+
+enum { FUSE_MAGIC = 0x65735546 };
 
 /* How policy refuses; everything else is an ordinary failure. */
 static bool is_refusal(int error)
@@ -68,13 +72,21 @@ void tell_entry(struct worker *worker, int directory, const struct entry_name *e
         tell_write(worker, &entry->name);
 }
 
+/* Hidden by policy: what stands there is a mask, whose mode says nothing. */
+static bool is_hidden(const struct house *house, struct slice path)
+{
+    return !decide_real_path(house->policy, OPERATION_READ, path).allowed;
+}
+
 /* Whose modes, owner and times are changed must be one's own; for the rest the
  * mode counts. */
-static bool would_be_allowed(const struct worker *worker, int object)
+static bool would_be_allowed(const struct worker *worker, int object, const struct name *name)
 {
     const struct request *request = worker->request;
     struct stat status;
 
+    if (is_hidden(worker->house, name_slice(name)))
+        return true;
     switch (request->kind) {
     case REQUEST_CHMOD:
     case REQUEST_CHOWN:
@@ -94,7 +106,7 @@ static bool would_be_allowed(const struct worker *worker, int object)
 
 void tell_object(struct worker *worker, int object, const struct entry_name *entry, int error)
 {
-    if (is_refusal(error) && !is_off(worker->house) && would_be_allowed(worker, object))
+    if (is_refusal(error) && !is_off(worker->house) && would_be_allowed(worker, object, &entry->name))
         tell_write(worker, &entry->name);
 }
 
@@ -122,14 +134,6 @@ static bool spell_out(const struct house *house, const struct operand *operand, 
             return false;
     }
     return name->length > 1;
-}
-
-/* Hidden itself, or below something that is: the nearest that is there is not the host's. */
-static bool is_hidden(const struct house *house, struct slice path)
-{
-    struct decision decision = decide_real_path(house->policy, OPERATION_READ, path);
-
-    return !decision.allowed;
 }
 
 void tell_unresolved(struct worker *worker, const struct operand *operand, int error)
@@ -214,6 +218,19 @@ void tell_written(struct worker *worker, const struct name *name)
         notice(worker, RECORD_WRITE, RECORD_OBSERVED, name_slice(name), NULL);
 }
 
+/* Is there, or nearest above, a mask that tells of itself whom it meets (watch/tripwire.c)? */
+static bool is_wired(int object, struct slice path)
+{
+    FD_CLEANUP int above = -1;
+    struct statfs status;
+
+    while (object < 0 && above < 0 && path.len > 1) {
+        path = path_parent(path);
+        above = resolve_exactly(AT_FDCWD, path, O_PATH);
+    }
+    return fstatfs(object < 0 ? above : object, &status) == 0 && status.f_type == FUSE_MAGIC;
+}
+
 void tell_reading(struct worker *worker, const struct operand *operand, int object, int error)
 {
     struct name name;
@@ -227,7 +244,7 @@ void tell_reading(struct worker *worker, const struct operand *operand, int obje
             return;
         error = errno;
     }
-    if (is_hidden(worker->house, name_slice(&name))) {
+    if (is_hidden(worker->house, name_slice(&name)) && !is_wired(object, name_slice(&name))) {
         notice(worker, RECORD_READ, RECORD_DENIED, name_slice(&name), NULL);
         worker->noticed.error = error;
     }

@@ -208,6 +208,8 @@ static void need_watching(struct plan *plan)
 
     if (plan->no_doorman || watch == WATCH_OFF || !(plan_has_doorman(plan) || watch == WATCH_ALL))
         return;
+    if (!plan->doorman.files)
+        add_reason(plan, (struct origin){"built-in", "violation.watch"}, SLICE("watching what is refused"));
     plan->doorman.files = true;
     plan->doorman.calls = true;
     plan->doorman.reads = watch == WATCH_ALL;

@@ -262,12 +262,7 @@ static const struct key limits_keys[] = {
 
 static const struct key violation_keys[] = {
     {.name = "enableDetection", .type = KEY_BOOLEAN, .offset = AT(violation.detection)},
-    {.name = "watch",
-     .type = KEY_WORD,
-     .words = watch_words,
-     .offset = AT(violation.watch),
-     .unbuilt = "watching what is read",
-     .unbuilt_word = "all"},
+    {.name = "watch", .type = KEY_WORD, .words = watch_words, .offset = AT(violation.watch)},
     {.name = "logViolations", .type = KEY_BOOLEAN, .offset = AT(violation.log)},
     {.name = "violationLogPath",
      .type = KEY_TEXT,

@@ -399,3 +399,34 @@ def test_nothing_about_files_is_told_where_watching_is_off(glass):
     outcomes, events = glass.attempt(["write", place / "file", "x"], ["create", ".bashrc", "x"],
                                      ["call", "mount", "@x", "@/", "@tmpfs"], policy=policy)
     assert (outcomes, events) == (["EROFS", "EACCES", "EPERM"], [])
+
+
+def test_hidden_reads_are_told_once_where_all_is_watched(glass):
+    """Behind a mask, and where only what is listed is shown. What is nowhere is no denial."""
+    person = glass.person
+    person.file("secret", "secret")
+    person.file("vault/key", "secret")
+    hidden = person.file(person.home / "hidden/key", "secret")
+    policy = {"extends": ["preset:dev"], "filesystem": {"denyRead": ["secret", "vault"]}, "violation": {"watch": "all"}}
+    names = [person.project / "secret", person.project / "vault/key", hidden]
+    outcomes, events = glass.attempt(*[["read", name] for name in names], ["read", hidden.with_name("absent")],
+                                     ["read", person.project / "absent"], ["read", "/etc/hostname"], policy=policy)
+    assert outcomes == ["EACCES", "EACCES", "ENOENT", "ENOENT", "ENOENT", "ok"]
+    assert [(event["kind"], event["verdict"], event["object"], event["program"]) for event in events] == [
+        ("fs.read", "denied", str(name), str(glass.attacker)) for name in names]
+    assert events[2]["hint"] == f"--allow-read {hidden}"
+    outcomes, events = glass.attempt(["read", hidden], policy=policy, options=shlex.split(events[2]["hint"]))
+    assert outcomes == ["ok"] and events == []
+    # Without it nobody looks at what is absent.
+    assert glass.attempt(["read", hidden], policy={"extends": ["preset:dev"]}) == (["ENOENT"], [])
+
+
+def test_what_is_written_is_told_where_all_is_watched(glass):
+    policy = {**POLICY, "violation": {"watch": "all"}}
+    attempts = [["create", "made", "x"], ["write", "made", "y"], ["mkdir", "dir"], ["rename", "made", "dir/moved"],
+                ["chmod", "dir", "0700"], ["unlink", "dir/moved"]]
+    outcomes, events = glass.attempt(*attempts, policy=policy)
+    assert set(outcomes) == {"ok"}
+    project = glass.person.project
+    assert [(event["verdict"], event["object"]) for event in events if not event.get("folded")] == [
+        ("observed", str(project / name)) for name in ("made", "dir", "dir/moved", "dir", "dir/moved")]

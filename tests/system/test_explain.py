@@ -289,7 +289,10 @@ class TestPlan:
         assert set(path) == common | {"access", "backing", "passage"}
 
     def test_rules_that_put_a_doorman_at_the_door_are_named(self, person):
-        assert person.explain("-p", "readonly", "--deny-write", "x")["doorman"]["files"] is False
+        unwatched = '{"extends": ["preset:readonly"], "violation": {"watch": "off"}}'
+        assert person.explain("--settings", unwatched, "--deny-write", "x")["doorman"]["files"] is False
+        watched = person.explain("-p", "readonly")["doorman"]
+        assert watched["files"] and "watching what is refused" in {each["text"] for each in watched["reasons"]}
         told = person.explain("-p", "dev", "--deny-write", "later", "--deny-write", "**/*.lock", "--allow-write", "/var/log/*.made")
         doorman = told["doorman"]
         assert (doorman["files"], doorman["sockets"], doorman["datagrams"]) == (True, True, False)

@@ -463,7 +463,6 @@ static void test_what_nothing_holds_yet_is_listed_by_name(void **state)
         {"\"credentials\":{\"awsPairs\":[{\"accessKeyIdVar\":\"A\",\"secretAccessKeyVar\":\"B\"}]}",
          "credentials.awsPairs", "AWS"},
         {"\"filesystem\":{\"tmp\":\"session\"}", "filesystem.tmp", "session"},
-        {"\"violation\":{\"watch\":\"all\"}", "violation.watch", "read"},
     };
 
     (void)state;
