@@ -390,7 +390,7 @@ def test_names_made_in_new_directories_are_told_as_what_may_run_later(glass):
     project = glass.person.project
     assert [(event["kind"], event["verdict"], event["object"]) for event in events] == [
         ("exec.later", "observed", str(project / name)) for name in
-        ("new/.envrc", "new/.git/hooks", "new/.git/hooks/pre-commit")]
+        ("new/.envrc", "new/.git/hooks/pre-commit")]
 
 
 def test_nothing_about_files_is_told_where_watching_is_off(glass):
