@@ -315,7 +315,7 @@ bool events_open(const struct session *session, struct jail_watch *watch, struct
 
     *events = (struct events){.session = session,
                               .stream = {.fd = session->request->events_fd > 0 ? session->request->events_fd : -1},
-                              .log = {.fd = -1},
+                              .log = {.fd = -1, .lock = -1},
                               .reads_watched = session->plan.doorman.reads,
                               .records = -1,
                               .doorman = -1,

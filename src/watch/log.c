@@ -1,7 +1,8 @@
 /* Many runs append to one file. O_APPEND puts each line whole behind the others;
- * what needs more than one step (rotating, chaining) is done under an flock of the
- * file, for which nobody waits for long: a run that was stopped while it held it
- * must not stop the others.
+ * what needs more than one step (rotating, chaining) is done under an flock, for
+ * which nobody waits for long: a run that was stopped while it held it must not stop
+ * the others. It is of a file that nobody may read, PATH.lock: a command that can
+ * read the log could keep a lock of the log itself for ever.
  *
  * What others could have written says nothing, so a file or directory of somebody
  * else's is not used, and no link is followed to it. */
@@ -34,7 +35,8 @@ const char *event_log_path(struct arena *arena, const struct policy *policy)
 
 void event_log_open(struct event_log *log, const char *path, const struct policy *policy)
 {
-    *log = (struct event_log){.path = path, .around = &policy->around, .chain = policy->violation.chain, .fd = -1};
+    *log = (struct event_log){
+        .path = path, .around = &policy->around, .chain = policy->violation.chain, .fd = -1, .lock = -1};
 }
 
 static bool lose(struct event_log *log, const char *what)
@@ -105,21 +107,27 @@ static bool find_file(struct event_log *log)
     return true;
 }
 
-static bool lock(const struct event_log *log)
+static bool lock(struct event_log *log)
 {
+    struct arena arena ARENA_CLEANUP = {0};
     const struct timespec pause = {.tv_nsec = 1000000};
 
-    for (int i = 0; flock(log->fd, LOCK_EX | LOCK_NB) < 0; i++) {
-        if (i == LOCK_ATTEMPTS)
+    if (log->lock < 0)
+        log->lock = open(arena_printf(&arena, "%s.lock", log->path), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0200);
+    for (int i = 0; flock(log->lock, LOCK_EX | LOCK_NB) < 0; i++) {
+        if (errno == EBADF || log->lock_is_stuck || i == LOCK_ATTEMPTS) {
+            log->lock_is_stuck = true;
             return false;
+        }
         nanosleep(&pause, NULL);
     }
+    log->lock_is_stuck = false;
     return true;
 }
 
 static void unlock(const struct event_log *log)
 {
-    flock(log->fd, LOCK_UN);
+    flock(log->lock, LOCK_UN);
 }
 
 static void rotate(struct event_log *log)
@@ -245,4 +253,5 @@ void event_log_append(struct event_log *log, struct slice line)
 void event_log_close(struct event_log *log)
 {
     fd_close(&log->fd);
+    fd_close(&log->lock);
 }

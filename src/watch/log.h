@@ -15,6 +15,8 @@ struct event_log {
     const struct surroundings *around;
     bool chain;
     int fd; /* -1: not open yet */
+    int lock;
+    bool lock_is_stuck; /* somebody keeps it: it is not waited for any more */
     struct log_chain_value last;
     off_t chained_to; /* how far `last` is known to reach */
     size_t lost;      /* lines that could not be written */

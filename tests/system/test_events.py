@@ -1,5 +1,6 @@
 """What a run tells of itself: judged by the lines that stand outside afterwards, never by what the command says."""
 
+import hashlib
 import json
 import os
 import re
@@ -301,10 +302,29 @@ def test_the_log_is_rotated_and_bounded(watched):
         person.own(watched.log)
         watched.shell("echo x > $OUT/x")
     names = sorted(path.name for path in watched.log.parent.iterdir())
-    assert names == ["violations.jsonl"] + [f"violations.jsonl.{number}" for number in range(1, 6)]
+    assert names == ["violations.jsonl"] + [f"violations.jsonl.{number}" for number in range(1, 6)] + ["violations.jsonl.lock"]
     oldest = watched.log.with_name("violations.jsonl.5").read_text()[:20]
     assert oldest.startswith('{"turn":3}')
     assert [line["kind"] for line in lines_of(watched.log)] == ["run", "fs.write", "run"]
+
+
+def test_a_chain_of_lines_answers_for_each_other_and_no_command_can_hold_it_up(watched):
+    person = watched.person
+    chained = settings(watched, violation={"chain": True})
+    hold = f"exec 9< {watched.log}; flock -n 9; echo held; echo x > $OUT/two; sleep 0.1"
+    watched.shell("echo x > $OUT/one", options=chained)
+    watched.shell(hold, options=[*chained, "--allow-read", watched.log.parent])
+    assert "held" in watched.answer.stdout
+    assert "not in the log" not in watched.answer.stderr
+    value = ""
+    lines = watched.log.read_text().splitlines()
+    assert len(lines) >= 6
+    for line in lines:
+        body, _, rest = line.rpartition(',"chain":"')
+        value = hashlib.sha256((value + body + "}").encode()).hexdigest()
+        assert rest == value + '"}'
+    assert person.cloche("run", "true").returncode == 0
+    assert watched.log.read_text().splitlines() == lines
 
 
 def test_a_log_of_somebody_elses_is_not_used(watched):
