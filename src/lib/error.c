@@ -24,6 +24,17 @@ bool fail_memory(cloche_error **error)
     return false;
 }
 
+static __attribute__((format(printf, 2, 0))) void fill(cloche_error *error, const char *format, va_list arguments)
+{
+    char reason[128];
+
+    vsnprintf(error->text, sizeof error->text, format, arguments);
+    size_t length = strlen(error->text);
+    if (error->number)
+        snprintf(error->text + length, sizeof error->text - length, ": %s",
+                 strerror_r(error->number, reason, sizeof reason));
+}
+
 bool fail(cloche_error **error, enum cloche_code code, int number, const char *format, ...)
 {
     va_list arguments;
@@ -36,13 +47,8 @@ bool fail(cloche_error **error, enum cloche_code code, int number, const char *f
     made->code = code;
     made->number = number;
     va_start(arguments, format);
-    int length = vsnprintf(made->text, sizeof made->text, format, arguments);
+    fill(made, format, arguments);
     va_end(arguments);
-    if (number && length >= 0 && (size_t)length < sizeof made->text) {
-        char reason[128];
-        snprintf(made->text + length, sizeof made->text - (size_t)length, ": %s",
-                 strerror_r(number, reason, sizeof reason));
-    }
     *error = made;
     return false;
 }
