@@ -35,21 +35,29 @@ static __attribute__((format(printf, 2, 0))) void fill(cloche_error *error, cons
                  strerror_r(error->number, reason, sizeof reason));
 }
 
+static cloche_error *make(enum cloche_code code, int number)
+{
+    cloche_error *made = calloc(1, sizeof *made);
+
+    if (made) {
+        made->code = code;
+        made->number = number;
+    }
+    return made;
+}
+
 bool fail(cloche_error **error, enum cloche_code code, int number, const char *format, ...)
 {
     va_list arguments;
 
     if (!error || *error)
         return false;
-    cloche_error *made = calloc(1, sizeof *made);
-    if (!made)
+    *error = make(code, number);
+    if (!*error)
         return fail_memory(error);
-    made->code = code;
-    made->number = number;
     va_start(arguments, format);
-    fill(made, format, arguments);
+    fill(*error, format, arguments);
     va_end(arguments);
-    *error = made;
     return false;
 }
 
