@@ -63,6 +63,10 @@ void codex_paths_read(struct loader *loader, const struct place *above, const js
 /* Makes rules of them. */
 void codex_entries_apply(struct loader *loader, const struct codex_entries *entries);
 
+/* codex_pattern.c: one that is to be hidden. */
+void codex_pattern(struct loader *loader, const struct place *above, const json_t *value, enum codex_access access,
+                   struct codex_entries *entries);
+
 /* codex_sandbox_policy.c: {"type": "workspace-write", ...}. */
 extern const char *const codex_sandbox_policy_types[];
 void codex_sandbox_policy(struct loader *loader, size_t type, const json_t *root);

@@ -13,6 +13,8 @@
 #include "policy/loader.h"
 #include "policy/variables.h"
 
+#include <unistd.h>
+
 static const char *const access_words[] = {"read", "write", "deny", "none", NULL};
 
 void codex_entry_add(struct loader *loader, struct codex_entries *entries, struct codex_entry entry)
@@ -161,59 +163,6 @@ static void special_entry(struct loader *loader, const struct place *above, cons
     codex_entry_add(loader, entries, entry);
 }
 
-/* ---- patterns ---- */
-
-/* Marks that Codex's patterns have and ours have not: taken for ordinary bytes
- * they would hide nothing. */
-static bool has_foreign_marks(struct slice text)
-{
-    return slice_find(text, '{') < text.len || slice_find(text, '\\') < text.len;
-}
-
-static void pattern_entry(struct loader *loader, const struct place *above, const json_t *value,
-                          enum codex_access access, struct codex_entries *entries)
-{
-    struct place place = {.parent = above, .name = "pattern"};
-    struct path_rule rule = {.list = LIST_RULES, .access = ACCESS_NONE, .no_links = true};
-    struct slice text;
-
-    if (!value) {
-        loader_problem(loader, &place, "found nothing; an absolute pattern is expected");
-        return;
-    }
-    if (!value_text(loader, &place, value, "an absolute pattern", &text))
-        return;
-    if (access != CODEX_DENY) {
-        loader_problem(loader, above, "a pattern can only be denied: name the paths that are to be read or written");
-        return;
-    }
-    if (has_foreign_marks(text)) {
-        loader_problem(loader, &place,
-                       "found %s: braces and backslashes are not understood in patterns; write one "
-                       "entry for each alternative",
-                       value_words(loader->arena, value));
-        return;
-    }
-    if (text.ptr[0] != '/' || !pattern_parse(loader->arena, text, false, &rule.pattern, &loader->reason)) {
-        loader_problem(loader, &place, "found %s; %s", value_words(loader->arena, value),
-                       text.ptr[0] != '/' ? "an absolute pattern is expected" : loader->reason.text);
-        return;
-    }
-    if (rule.pattern.literal) {
-        codex_entry_add(loader, entries, (struct codex_entry){rule.pattern.text, access, loader_origin(loader, above)});
-        return;
-    }
-    if (rule.pattern.fixed.len <= 1) {
-        loader_problem(loader, &place, "found %s, a pattern over the whole system: begin it with a directory",
-                       value_words(loader->arena, value));
-        return;
-    }
-    rule.text = arena_slice(loader->arena, text);
-    rule.expanded = true;
-    rule.origin = loader_origin(loader, above);
-    policy_add_path(loader->policy, rule);
-}
-
 /* ---- one entry, and all of them ---- */
 
 static void read_path(struct loader *loader, const struct place *above, const json_t *path, enum codex_access access,
@@ -237,7 +186,7 @@ static void read_path(struct loader *loader, const struct place *above, const js
         !codex_members(loader, &place, path, members[type]))
         return;
     if (type == 1) {
-        pattern_entry(loader, above, json_object_get(path, "pattern"), access, entries);
+        codex_pattern(loader, above, json_object_get(path, "pattern"), access, entries);
     } else if (type == 2) {
         special_entry(loader, above, json_object_get(path, "value"), access, entries);
     } else if (codex_path(loader, &at_path, json_object_get(path, "path"), &entry.path)) {
@@ -311,11 +260,27 @@ static void add_rule(struct loader *loader, const struct codex_entry *entry)
                                        .origin = entry->origin});
 }
 
+/* Whoever talks to Codex's own server there is past every sandbox it starts. */
+static void hide_daemon(struct loader *loader)
+{
+    struct slice path = slice_of(arena_printf(loader->arena, "/tmp/codex-daemon-%u", (unsigned)geteuid()));
+
+    if (loader->around.personality != PERSONALITY_CODEX)
+        return;
+    policy_add_path(loader->policy, (struct path_rule){.list = LIST_RULES,
+                                                       .access = ACCESS_NONE,
+                                                       .text = path,
+                                                       .pattern = {.text = path, .fixed = path, .literal = true},
+                                                       .derived = true,
+                                                       .origin = {"built-in", "Codex's own server"}});
+}
+
 void codex_entries_apply(struct loader *loader, const struct codex_entries *entries)
 {
     struct map strongest = map_in(loader->arena);
 
     read_everything(loader, false, (struct origin){loader->file, "file_system"});
+    hide_daemon(loader);
     loader->policy->filesystem.platform_defaults = entries->minimal;
     for (size_t i = 0; i < entries->count; i++) {
         void **place = map_at(&strongest, entries->items[i].path);

@@ -2,6 +2,7 @@
 what it refuses are test_codex_cli.py's subject.)"""
 
 import os
+import pathlib
 import socket
 import threading
 
@@ -218,6 +219,14 @@ def test_star_stays_within_one_component_and_an_open_bracket_is_itself(person):
     policy = profile(special("root", "read"), pattern(person.project / "*/key"), pattern(person.project / "d/[k*"))
     assert not can_read(person, policy, one) and not can_read(person, policy, odd)
     assert can_read(person, policy, two)
+
+
+def test_alternatives_in_braces_are_each_a_pattern(person):
+    hidden = [person.file(name) for name in ("a.pem", "x/b.key", "x/c.p12", "x/id_rsa")]
+    seen = [person.file(name) for name in ("a.pe", "x/b.{pem,key}")]
+    policy = profile(special("root", "read"), pattern(person.project / "**/{*.{pem,key},*.p12,id_rsa}"))
+    assert not any(can_read(person, policy, file) for file in hidden)
+    assert all(can_read(person, policy, file) for file in seen)
 
 
 def test_nothing_that_matches_can_be_made_or_carried_away(person):
@@ -446,6 +455,25 @@ def test_sockets_of_the_host_are_reached_with_the_network_only(person):
         assert person.codex(READ_ONLY, "python3", "-c", text).stdout == ""
         enabled = profile(special("root", "read"), network="enabled")
         assert person.codex(enabled, "python3", "-c", text).stdout == "connected\n"
+
+
+def test_server_of_codex_itself_is_out_of_reach(person):
+    """Whoever talks to it is past the sandbox; with the network its socket could be connected to."""
+    place = pathlib.Path(f"/tmp/codex-daemon-{person.uid}")
+    made = not place.exists()
+    if made:
+        place.mkdir(mode=0o700)
+        person.own(place)
+    file = person.file(place / f"test-{os.getpid()}")
+    try:
+        for policy in (READ_ONLY, profile(special("root", "read"), network="enabled"),
+                       profile(special("root", "read"), special("slash_tmp", "write"))):
+            assert not can_read(person, policy, file)
+        assert can_read(person, {"type": "disabled"}, file)
+    finally:
+        file.unlink()
+        if made:
+            place.rmdir()
 
 
 # ---- managed proxy ----

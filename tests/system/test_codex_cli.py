@@ -160,7 +160,9 @@ def test_what_is_no_profile_is_refused(person, text, words):
     ({"path": {"type": "inode", "path": "/usr"}, "access": "read"}, "inode"),
     ({"path": "/usr", "access": "read"}, "object"), ({"path": {"type": "path", "path": "/usr"}}, "nothing"), (7, "7"),
     (pattern("/etc/*.conf", "read"), "only be denied"), (pattern("/etc/*.conf", "write"), "only be denied"),
-    (pattern("*.env"), "absolute"), (pattern("/**/x"), "whole system"), (pattern("/etc/*.{a,b}"), "braces"),
+    (pattern("*.env"), "absolute"), (pattern("/**/x"), "whole system"), (pattern("/etc/*.{a,b"), "brace"),
+    (pattern("/etc/\\*.a"), "backslash"), (pattern("/{etc,**}/x"), "whole system"),
+    (pattern("/etc/" + "{a,b}" * 7), "too many"),
 ])
 def test_entry_that_cannot_be_held_or_understood_is_refused(person, entry, words):
     answer = person.codex(profile(special("root", "read"), entry), "echo", "ran")
