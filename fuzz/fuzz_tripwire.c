@@ -41,8 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (length > 0) {
         memcpy(&out, answer, sizeof out);
         require(out.len == length && out.unique == head.unique);
-        if (head.opcode == FUSE_OPEN || head.opcode == FUSE_LOOKUP || head.opcode == FUSE_READ ||
-            (head.opcode == FUSE_OPENDIR && head.nodeid != FUSE_ROOT_ID))
+        if (head.opcode == FUSE_OPEN || head.opcode == FUSE_READ ||
+            ((head.opcode == FUSE_OPENDIR || head.opcode == FUSE_LOOKUP) && head.nodeid != FUSE_ROOT_ID))
             require(out.error != 0);
     }
     return 0;

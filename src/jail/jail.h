@@ -47,7 +47,7 @@ struct jail_company {
     struct jail_watch *watches;      /* at most JAIL_WATCHES_MAX */
     size_t watch_count;
     const struct jail_listener *listener; /* NULL: nobody */
-    struct jail_tripwire *tripwire; /* NULL: nobody wants to know who touches what is hidden */
+    struct jail_tripwire *tripwire;       /* NULL: nobody wants to know who touches what is hidden */
 };
 
 /* Runs `argv` (NULL at the end) and waits until it and everything it left

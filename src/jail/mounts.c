@@ -164,17 +164,19 @@ static bool is_plain_mask(const struct step *step)
     return step->kind == STEP_HIDE_DIRECTORY && step_is_mask(step);
 }
 
+/* One that tells where it is worth it; one that does not holds as well. */
 static bool clone_mask(const struct plan *plan, size_t number, const struct mounts *mounts, struct prepared *prepared,
                        struct error *err)
 {
+    const struct step *step = &plan->steps[number];
     char name[DIRECTORY_NAME_MAX];
 
-    if (mounts->tripwire.tree < 0)
-        return mountfd_clone(mounts->scratch.tree,
-                             plan->steps[number].kind == STEP_HIDE_FILE ? MASK_HIDDEN_FILE : MASK_HIDDEN_DIRECTORY, 0,
-                             &prepared->mount, err);
     directory_name(number, name);
-    return mountfd_clone(mounts->tripwire.tree, name, 0, &prepared->mount, err);
+    if (step->watched && mounts->tripwire.tree >= 0 &&
+        mountfd_clone(mounts->tripwire.tree, name, 0, &prepared->mount, err))
+        return true;
+    return mountfd_clone(mounts->scratch.tree, step->kind == STEP_HIDE_FILE ? MASK_HIDDEN_FILE : MASK_HIDDEN_DIRECTORY,
+                         0, &prepared->mount, err);
 }
 
 /* What this plan wants to have in /dev besides. */
@@ -393,7 +395,7 @@ bool mounts_apply(struct mounts *mounts, const struct plan *plan, struct error *
         (mounts->tripwire.socket >= 0 && !make_tripwire_directory(mounts, err)) ||
         !mountfd_set(mounts->scratch.tree, SCRATCH_READ_ONLY, err))
         return false;
-    tripwire_take(mounts);
+    tripwire_take(mounts, plan);
     if (!prepare_steps(plan, prepare_read_only, mounts, prepared, err))
         return false;
     for (size_t i = 0; i < plan->step_count; i++) {

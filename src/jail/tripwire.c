@@ -1,7 +1,7 @@
-/* The mount of the tripwire. Its nodes must be known before the first mask is
- * cloned from it, and each look at a name would wait for the supervisor: so pid 1
- * lists the root once, and the kernel is told of all of them in few answers
- * (READDIRPLUS), which hold for ever.
+/* The mount of the tripwire. Its nodes must be known when masks are cloned from
+ * it, and each look at a name waits for the supervisor, which takes longer than all
+ * the rest. So where there are more than a few, pid 1 lists the root once, and the
+ * kernel is told of all of them in few answers (READDIRPLUS), which hold for ever.
  *
  * The supervisor answers each request as it reads it. So nothing waits for it but
  * for a moment, or while it is stopped; when it is gone the kernel ends all waits,
@@ -103,6 +103,15 @@ void tripwire_offer(struct mounts *mounts)
         fd_close(&mounts->tripwire.socket);
 }
 
+static size_t count_watched(const struct plan *plan)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < plan->step_count; i++)
+        count += plan->steps[i].watched;
+    return count;
+}
+
 /* Looking is all it is for: the kernel keeps what it is told. */
 static bool list(int tree)
 {
@@ -118,8 +127,9 @@ static bool list(int tree)
     return got == 0;
 }
 
-void tripwire_take(struct mounts *mounts)
+void tripwire_take(struct mounts *mounts, const struct plan *plan)
 {
+    enum { A_FEW = 3 }; /* as many questions as a list takes */
     struct tripwire_inside *inside = &mounts->tripwire;
     FD_CLEANUP int mount = -1;
     char armed;
@@ -134,7 +144,7 @@ void tripwire_take(struct mounts *mounts)
         mount = fsmount(inside->context, FSMOUNT_CLOEXEC, MOUNT_SAFE_READ_ONLY | MOUNT_ATTR_NOEXEC);
     /* Kernels before 6.15 refuse to clone from what is not attached. */
     if (mount >= 0 && move_mount(mount, "", mounts->scratch.tree, TRIPWIRE_DIRECTORY, MOVE_MOUNT_F_EMPTY_PATH) == 0 &&
-        list(mount))
+        (count_watched(plan) <= A_FEW || list(mount)))
         inside->tree = fd_take(&mount);
     fd_close(&inside->context);
     fd_close(&inside->socket);

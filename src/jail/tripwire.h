@@ -28,7 +28,7 @@ void tripwire_close(struct tripwire *tripwire);
 
 /* In pid 1: asks the supervisor to make the file system. */
 void tripwire_offer(struct mounts *mounts);
-/* Waits for it, and has it told of all its nodes; `tree` is -1 if there is none. */
-void tripwire_take(struct mounts *mounts);
+/* Waits for it, and has the kernel told of its nodes; `tree` is -1 if there is none. */
+void tripwire_take(struct mounts *mounts, const struct plan *plan);
 
 #endif

@@ -398,6 +398,20 @@ static void place_runtime_directory(struct builder *builder)
         place_entry(builder, around, ENTRY_DIRECTORY, path, (struct slice){0});
 }
 
+/* What a person hides, and what is hidden of theirs. The rest of the system, where
+ * the presets hide what nobody misses, is not worth what it would cost every run. */
+static void choose_watched(struct builder *builder)
+{
+    const struct surroundings *around = &builder->policy->around;
+
+    for (size_t i = 0; i < builder->step_count; i++) {
+        struct step *step = builder->steps[i];
+        bool own = path_covers(around->home, step->path) || path_covers(around->project, step->path) ||
+                   (around->passwd_home.len && path_covers(around->passwd_home, step->path));
+        step->watched = step_is_mask(step) && (own || !origin_is_built_in(&step->origin));
+    }
+}
+
 /* Something to be put in order of depth, then of name. */
 struct placed {
     size_t depth;
@@ -469,6 +483,7 @@ bool plan_mounts(struct plan *plan, const struct tree *tree, struct error *err)
     pin_ancestors(&builder);
     add_special(&builder);
     add_copies(&builder);
+    choose_watched(&builder);
     sort_steps(&builder);
     if (plan->steps[0].path.len != 1)
         return error_set(err, "cannot plan the run: the first step is not the root (this is a defect of cloche)");

@@ -44,6 +44,7 @@ struct step {
     enum step_kind kind;
     struct slice path;
     bool writable; /* STEP_ROOT, STEP_BIND, STEP_PIN, STEP_PRIVATE, STEP_OVERLAY */
+    bool watched;  /* a mask that is worth telling who touches it, which costs a launch its time */
     unsigned mode; /* directories made by cloche: 0000, 0555 (passage), 0755, 01777 */
     struct entry *entries;
     size_t entry_count;

@@ -53,3 +53,8 @@ enum network_mode policy_network_mode(const struct policy *policy)
         return NETWORK_FILTERED;
     return NETWORK_NONE;
 }
+
+bool origin_is_built_in(const struct origin *origin)
+{
+    return strncmp(origin->file, "preset:", strlen("preset:")) == 0 || strcmp(origin->file, "built-in") == 0;
+}

@@ -26,6 +26,9 @@ enum access {
     ACCESS_WRITE
 };
 
+/* Is it cloche's own, and nobody's policy? */
+bool origin_is_built_in(const struct origin *origin);
+
 enum path_list {
     LIST_DENY_READ,
     LIST_ALLOW_READ,

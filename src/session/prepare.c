@@ -235,11 +235,6 @@ const char *problem_line(struct arena *arena, const struct problem *problem)
     return arena_printf(arena, "%s%s%s: %s", problem->file, problem->path[0] ? ": " : "", problem->path, problem->text);
 }
 
-static bool is_the_users(const struct origin *origin)
-{
-    return strncmp(origin->file, "preset:", strlen("preset:")) != 0 && strcmp(origin->file, "built-in") != 0;
-}
-
 /* A grant that has nothing to be attached to is left out; whoever wrote it should
  * know. */
 static void say_what_is_left_out(const struct session *session)
@@ -247,7 +242,7 @@ static void say_what_is_left_out(const struct session *session)
     for (size_t i = 0; i < session->policy.paths.count; i++) {
         const struct path_rule *rule = &session->policy.paths.items[i];
         if (rule->dropped && rule->node == NODE_ABSENT && rule_is_grant(rule) && !rule->derived &&
-            is_the_users(&rule->origin) && session->around.personality == PERSONALITY_CLOCHE &&
+            !origin_is_built_in(&rule->origin) && session->around.personality == PERSONALITY_CLOCHE &&
             !session->policy.filesystem.disabled)
             log_warning("%s: %s: %s does not exist and is left out: make it before the run",
                         escaped(session->arena, slice_of(rule->origin.file)), rule->origin.path,

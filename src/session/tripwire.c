@@ -23,7 +23,7 @@ static enum wire wire_at(const void *argument, size_t number)
     const struct plan *plan = argument;
     const struct step *step = &plan->steps[number];
 
-    if (!step_is_mask(step))
+    if (!step->watched)
         return WIRE_NONE;
     return step->kind == STEP_HIDE_FILE ? WIRE_FILE : WIRE_DIRECTORY;
 }
@@ -74,8 +74,8 @@ static bool answer(void *argument, int device)
         size_t length = tripwire_answer(&wires, request, (size_t)size, reply, &tripped);
         if (tripped.by_somebody)
             tell(tripwire, &tripped);
-        if (tripped.listed)
-            tripwire->armed = true;
+        if (tripped.by_first)
+            tripwire->events->reads_watched = true;
         if (length > 0 && write(device, reply, length) < 0 && errno != ENOENT)
             return false;
     }
@@ -84,15 +84,17 @@ static bool answer(void *argument, int device)
 
 struct jail_tripwire *session_tripwire_open(struct events *events, struct session_tripwire *tripwire)
 {
-    const struct session *session = events->session;
-    const struct plan *plan = &session->plan;
+    const struct plan *plan = &events->session->plan;
     bool hides = false;
 
     *tripwire = (struct session_tripwire){
         .events = events, .hooks = {.argument = tripwire, .answer = answer}, .made = time(NULL)};
     for (size_t i = 0; i < plan->step_count && !hides; i++)
-        hides = step_is_mask(&plan->steps[i]);
+        hides = plan->steps[i].watched;
+    /* The doorman, where it looks at what is opened, tells of the same and more. */
+    events->reads_watched = plan->doorman.reads;
     /* Root that may read every file meets masks of another kind. */
     bool possible = plan->backend == BACKEND_NAMESPACES && !plan->keep_file_capabilities;
-    return possible && hides && session->policy.violation.watch != WATCH_OFF ? &tripwire->hooks : NULL;
+    bool wanted = events->session->policy.violation.watch != WATCH_OFF && !plan->doorman.reads;
+    return possible && wanted && hides ? &tripwire->hooks : NULL;
 }

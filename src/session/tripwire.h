@@ -10,8 +10,7 @@
 
 struct session_tripwire {
     struct events *events;
-    bool armed;  /* pid 1 has seen the masks */
-    time_t made; /* their time */
+    time_t made; /* the time that masks show */
     struct jail_tripwire hooks;
 };
 

@@ -109,6 +109,18 @@ static size_t open_root(const struct request *request, void *answer)
     return answer_with(request, 0, sizeof out, answer);
 }
 
+/* Names end at their NUL, which the kernel puts there. */
+static struct slice name_in(const struct request *request)
+{
+    return (struct slice){request->body, strnlen(request->body, request->body_size)};
+}
+
+static struct fuse_entry_out entry_of(const struct tripwires *wires, uint64_t node)
+{
+    return (struct fuse_entry_out){
+        .nodeid = node, .entry_valid = FOR_EVER, .attr_valid = FOR_EVER, .attr = look(wires, node)};
+}
+
 /* All wires at once: pid 1 has to ask for none of them by name. */
 static size_t list(const struct tripwires *wires, const struct request *request, void *answer)
 {
@@ -128,10 +140,7 @@ static size_t list(const struct tripwires *wires, const struct request *request,
             continue;
         size_t length = (size_t)snprintf(name, sizeof name, "%llu", (unsigned long long)number);
         size_t size = FUSE_DIRENT_ALIGN(FUSE_NAME_OFFSET_DIRENTPLUS + length);
-        struct fuse_direntplus entry = {.entry_out = {.nodeid = number + FIRST_NODE,
-                                                      .entry_valid = FOR_EVER,
-                                                      .attr_valid = FOR_EVER,
-                                                      .attr = look(wires, number + FIRST_NODE)},
+        struct fuse_direntplus entry = {.entry_out = entry_of(wires, number + FIRST_NODE),
                                         .dirent = {.ino = number + FIRST_NODE,
                                                    .off = number + 1, /* where the next one begins */
                                                    .namelen = (uint32_t)length,
@@ -147,6 +156,24 @@ static size_t list(const struct tripwires *wires, const struct request *request,
     return answer_with(request, 0, used, answer);
 }
 
+/* One of them, by its number. */
+static size_t find(const struct tripwires *wires, const struct request *request, void *answer)
+{
+    struct slice name = name_in(request);
+    uint64_t number = 0;
+
+    for (size_t i = 0; i < name.len; i++) {
+        if (name.ptr[i] < '0' || name.ptr[i] > '9' || number >= wires->count)
+            return answer_with(request, ENOENT, 0, answer);
+        number = number * 10 + (uint64_t)(name.ptr[i] - '0');
+    }
+    if (name.len == 0 || wire_of(wires, number + FIRST_NODE) == WIRE_NONE)
+        return answer_with(request, ENOENT, 0, answer);
+    const struct fuse_entry_out out = entry_of(wires, number + FIRST_NODE);
+    memcpy(body_of(answer), &out, sizeof out);
+    return answer_with(request, 0, sizeof out, answer);
+}
+
 /* `df` asks this of every mount it sees. */
 static size_t sizes(const struct request *request, void *answer)
 {
@@ -155,12 +182,6 @@ static size_t sizes(const struct request *request, void *answer)
 
     memcpy(body_of(answer), &out, sizeof out);
     return answer_with(request, 0, sizeof out, answer);
-}
-
-/* Names end at their NUL, which the kernel puts there. */
-static struct slice name_in(const struct request *request)
-{
-    return (struct slice){request->body, strnlen(request->body, request->body_size)};
 }
 
 /* Is there to be told of this? Sets what was asked for. Who asks whether it may be
@@ -241,8 +262,11 @@ size_t tripwire_answer(const struct tripwires *wires, const void *bytes, size_t 
     case FUSE_OPENDIR:
         return at_root ? open_root(&request, answer) : refuse(wires, &request, answer, tripped);
     case FUSE_READDIRPLUS:
-        tripped->listed = at_root;
+        tripped->by_first = at_root;
         return at_root ? list(wires, &request, answer) : refuse(wires, &request, answer, tripped);
+    case FUSE_LOOKUP:
+        tripped->by_first = at_root;
+        return at_root ? find(wires, &request, answer) : refuse(wires, &request, answer, tripped);
     /* There is none of these, and the kernel does not ask again. */
     case FUSE_INTERRUPT:
     case FUSE_GETXATTR:

@@ -26,7 +26,7 @@ struct tripwires {
 
 /* Somebody was refused. */
 struct tripped {
-    bool listed;       /* nobody: pid 1 had all wires told to it */
+    bool by_first;     /* nobody: pid 1 was told of wires, and put them up */
     bool by_somebody;  /* else nothing of this holds */
     size_t number;     /* of the wire */
     const char *op;    /* what was asked for: lookup, open, access, readlink */

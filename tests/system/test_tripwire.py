@@ -4,7 +4,6 @@ their telling."""
 
 import json
 import os
-import re
 import signal
 import subprocess
 import time
@@ -33,41 +32,46 @@ def policy(person):
                                                                       str(person.project / "vault")]}})
 
 
+def told(person, running):
+    """(operation, path, program) of each read that is told of, in order, and what the run came to."""
+    events = person.file("../events.json", "")
+    answer = running("run", "--events", events, "-s", policy(person))
+    lines = [json.loads(line) for line in events.read_text().splitlines()]
+    return [(line["op"], line["object"], line["program"]) for line in lines
+            if line["kind"] == "fs.read" and "folded" not in line], answer
+
+
 def run(person, *command, **keywords):
-    return person.cloche("run", "-v", "-s", policy(person), *command, **keywords)
+    return told(person, lambda *options: person.cloche(*options, *command, **keywords))
 
 
 def run_without_device(person, *command):
     """Where no mask can tell."""
-    return where_mounted(person, "mount --bind /dev/null /dev/fuse", "run", "-v", "-s", policy(person), *command)
+    return told(person, lambda *options: where_mounted(person, "mount --bind /dev/null /dev/fuse", *options, *command))
 
 
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can cover /dev/fuse")
 
 
-def told(answer):
-    """(path, program) of each read that was told of, in order."""
-    return re.findall(r"^cloche: fs\.read: denied (.*) by (\S+): ", answer.stderr, re.M)
-
-
 PROBES = {
-    "file": ("open('secret')", "secret"),
-    "file for writing too": ("os.open('secret', os.O_RDONLY | os.O_NONBLOCK)", "secret"),
-    "listing": ("os.listdir('vault')", "vault"),
-    "below": ("open('vault/key')", "vault/key"),
-    "status below": ("os.stat('vault/key')", "vault/key"),
-    "what is not there": ("os.stat('vault/none')", "vault/none"),
-    "entering": ("os.chdir('vault')", "vault"),
-    "walking through": ("os.stat('vault/a/b/c')", "vault/a"),
-    "by link": ("open('link')", "vault/key"),
+    "file": ("open('secret')", "open", "secret"),
+    "listing": ("os.listdir('vault')", "open", "vault"),
+    "below": ("open('vault/key')", "lookup", "vault/key"),
+    "status-below": ("os.stat('vault/key')", "lookup", "vault/key"),
+    "entering": ("os.chdir('vault')", "access", "vault"),
+    "walking-through": ("os.stat('vault/deep/b/c')", "lookup", "vault/deep"),
+    "by-link": ("open('link')", "lookup", "vault/key"),
+    "newline": ("open('vault/a\\nb')", "lookup", "vault/a\\nb"),
 }
 
 
-@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.replace(" ", "-"))
+@pytest.mark.parametrize("probe", PROBES)
 def test_each_way_to_read_what_is_hidden_is_refused_and_told_once(hiding, probe):
-    code, path = PROBES[probe]
+    code, operation, path = PROBES[probe]
     hiding.link("link", "vault/key")
-    answer = run(hiding, PYTHON, "-c", f"""
+    hiding.file("vault/deep/b/c")
+    hiding.file("vault/a\nb")
+    seen, answer = run(hiding, PYTHON, "-c", f"""
 import os
 try:
     {code}
@@ -76,13 +80,46 @@ except PermissionError:
 print(open("plain").read(), os.listdir(".") != [])
 """)
     assert answer.stdout == "refused\nplain\n True\n", answer.stderr
-    assert told(answer) == [(str(hiding.project / path), os.path.realpath(PYTHON))]
+    assert seen == [(operation, str(hiding.project / path), os.path.realpath(PYTHON))]
 
 
-def test_looking_from_outside_is_not_told_of_and_not_slow(hiding):
+def test_looking_for_what_is_nowhere_is_not_told_of(hiding):
+    seen, answer = run(hiding, "sh", "-c", "cat vault/none; cat vault/key")
+    assert answer.stderr.count("Permission denied") == 2
+    assert [path for _, path, _ in seen] == [str(hiding.project / "vault/key")]
+
+
+def test_the_event_names_process_rule_and_hint(hiding):
+    events = hiding.file("../events.json", "")
+    answer = hiding.cloche("run", "--events", events, "-s", policy(hiding), "sh", "-c", "echo $$; cat secret; true")
+    event, = [each for each in map(json.loads, events.read_text().splitlines()) if each["kind"] == "fs.read"]
+    assert event["errno"] == "EACCES" and event["verdict"] == "denied"
+    assert event["parent"]["program"] == os.path.realpath("/bin/sh")
+    # Numbers are the host's, and those inside are others.
+    assert event["parent"]["pid"] > int(answer.stdout) and event["pid"] > event["parent"]["pid"]
+    assert event["rule"]["path"] == "filesystem.denyRead[0]"
+    assert event["hint"] == f"--allow-read {hiding.project / 'secret'}"
+    allowed = hiding.cloche("run", "-s", policy(hiding), *event["hint"].split(), "cat", "secret")
+    assert allowed.stdout == "the secret\n"
+    assert "reads were not watched" not in answer.stderr
+
+
+def test_many_masks_tell_each_its_own_name(hiding):
+    names = [f"hidden-{number}" for number in range(60)]
+    for name in names:
+        hiding.file(name)
+    rules = {"extends": ["preset:dev"], "filesystem": {"denyRead": [str(hiding.project / name) for name in names]}}
+    settings, events = hiding.file("../many.json", rules), hiding.file("../events.json", "")
+    answer = hiding.cloche("run", "--events", events, "-s", settings, "sh", "-c", "for f in hidden-*; do cat $f; done; cat plain")
+    assert answer.stdout == "plain\n" and answer.stderr.count("Permission denied") == len(names)
+    told_of = [each["object"] for each in map(json.loads, events.read_text().splitlines()) if each["kind"] == "fs.read"]
+    assert sorted(told_of) == sorted(str(hiding.project / name) for name in names)
+
+
+def test_looking_from_outside_is_not_told_of(hiding):
     work = "ls -la >/dev/null; find . -maxdepth 1 -type f >/dev/null; stat secret vault >/dev/null; df >/dev/null; test -e secret"
-    answer = run(hiding, "sh", "-c", f"for i in 1 2 3; do {work}; done; echo done")
-    assert answer.stdout == "done\n" and told(answer) == [], answer.stderr
+    seen, answer = run(hiding, "sh", "-c", f"for i in 1 2 3; do {work}; done; echo done")
+    assert answer.stdout == "done\n" and seen == [], answer.stderr
 
 
 @only_root
@@ -108,9 +145,10 @@ seen["in"] = [attempt(os.mkdir, "vault/new"), attempt(os.unlink, "vault/key"), a
 seen["size"] = os.lstat("secret").st_size
 print(json.dumps(seen))
 """
-    telling, silent = run(hiding, PYTHON, "-c", code), run_without_device(hiding, PYTHON, "-c", code)
+    seen, telling = run(hiding, PYTHON, "-c", code)
+    unseen, silent = run_without_device(hiding, PYTHON, "-c", code)
     assert json.loads(telling.stdout) == json.loads(silent.stdout)
-    assert told(telling) and not told(silent)
+    assert seen and not unseen
 
 
 def test_thousands_of_refused_reads_are_told_once(hiding):
@@ -123,9 +161,9 @@ for i in range(5000):
         refused += 1
 print(refused)
 """
-    answer = run(hiding, PYTHON, "-c", code, timeout=120)
+    seen, answer = run(hiding, PYTHON, "-c", code, timeout=120)
     assert answer.stdout == "5000\n", answer.stderr
-    assert len(told(answer)) == 1
+    assert len(seen) == 1
 
 
 READ_FOR_EVER = """
@@ -176,8 +214,16 @@ def test_who_reads_while_cloche_is_stopped_waits_and_is_refused_then(hiding):
 @only_root
 def test_without_a_usable_device_what_is_hidden_stays_so(hiding):
     command = ["sh", "-c", "cat secret vault/key; ls vault; cat plain; grep -c 'fuse ro' /proc/mounts"]
-    answer = run_without_device(hiding, *command)
+    seen, answer = run_without_device(hiding, *command)
     assert answer.stdout == "plain\n0\n", answer.stderr
     assert answer.stderr.count("Permission denied") == 3
-    assert told(answer) == []
-    assert len(told(run(hiding, *command))) == 3
+    assert seen == []
+    assert len(run(hiding, *command)[0]) == 3
+
+
+@only_root
+def test_it_is_said_once_where_reads_are_not_watched(hiding):
+    _, answer = run_without_device(hiding, "sh", "-c", "cat secret; touch .bashrc")
+    assert answer.stderr.count("reads were not watched") == 1
+    _, answer = run_without_device(hiding, "sh", "-c", "cat secret")
+    assert "reads were not watched" not in answer.stderr

@@ -141,7 +141,7 @@ static void test_whatever_else_is_asked_of_a_mask_is_refused(void **state)
             assert_true(answered.head.error == -EACCES || answered.head.error == -ENOSYS);
         if (answered.length > 0 && answered.head.error == -ENOSYS)
             assert_true(opcode != FUSE_OPEN && opcode != FUSE_OPENDIR && opcode != FUSE_ACCESS);
-        assert_false(answered.tripped.listed);
+        assert_false(answered.tripped.by_first);
     }
 }
 
@@ -157,7 +157,7 @@ static void test_the_root_lists_every_wire_once(void **state)
         struct answered answered = ask(FUSE_READDIRPLUS, FUSE_ROOT_ID, &in, sizeof in);
         size_t at = sizeof answered.head;
         assert_int_equal(answered.head.error, 0);
-        assert_true(answered.tripped.listed);
+        assert_true(answered.tripped.by_first);
         if (answered.length == at)
             break;
         while (at < answered.length) {
@@ -177,6 +177,21 @@ static void test_the_root_lists_every_wire_once(void **state)
     assert_true(rounds > 1);
     for (size_t i = 0; i < WIRES; i++)
         assert_int_equal(seen[i], i % 3 != 0);
+}
+
+static void test_a_wire_is_found_by_its_number_and_nothing_else(void **state)
+{
+    static const char *const wrong[] = {"", "3", "100", "99999999999999999999999", "4x", "-4", "id_rsa", "../4"};
+    struct fuse_entry_out out;
+
+    (void)state;
+    struct answered answered = ask(FUSE_LOOKUP, FUSE_ROOT_ID, "4", sizeof "4");
+    memcpy(&out, body_of(&answered), sizeof out);
+    assert_int_equal(out.nodeid, FILE_NODE);
+    assert_int_equal(out.attr.mode, S_IFREG);
+    assert_true(answered.tripped.by_first && !answered.tripped.by_somebody);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(ask(FUSE_LOOKUP, FUSE_ROOT_ID, wrong[i], strlen(wrong[i]) + 1).head.error, -ENOENT);
 }
 
 static void test_nodes_that_no_mask_has_tell_nothing(void **state)
@@ -212,6 +227,7 @@ int main(void)
         cmocka_unit_test(test_looking_whether_it_is_there_is_no_offence),
         cmocka_unit_test(test_whatever_else_is_asked_of_a_mask_is_refused),
         cmocka_unit_test(test_the_root_lists_every_wire_once),
+        cmocka_unit_test(test_a_wire_is_found_by_its_number_and_nothing_else),
         cmocka_unit_test(test_nodes_that_no_mask_has_tell_nothing),
         cmocka_unit_test(test_what_is_no_request_gets_no_answer),
     };
