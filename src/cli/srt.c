@@ -12,9 +12,12 @@
 #include "cli/options.h"
 #include "cli/personality.h"
 #include "cli/report.h"
+#include "cli/srt_check.h"
+#include "session/peer.h"
 #include "session/run.h"
 #include "session/scratch.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +52,10 @@ static const char help[] = "Usage: srt [options] [command...]\n"
 
 struct srt_options {
     const char *settings;
+    char *settings_text; /* for those who embed us; these four are not srt's */
+    char *session;
+    const char *shell;
+    bool check;
     const char *shell_text;
     const char *control_fd;
     bool debug;
@@ -89,6 +96,31 @@ static bool is_flag(const char *word, const char *letter, const char *name)
     return strcmp(word, letter) == 0 || strcmp(word, name) == 0;
 }
 
+/* What the Node package calls us with. Other users see the words of a command line:
+ * the policy and the key to the embedder are taken out of it. */
+static bool takes_embedding(char ***next, struct srt_options *options, bool *missing)
+{
+    const char *value = NULL;
+
+    if (takes(next, NULL, "--settings-text", &value, missing))
+        options->settings_text = (char *)(uintptr_t)value;
+    else if (takes(next, NULL, "--session", &value, missing))
+        options->session = (char *)(uintptr_t)value;
+    else
+        return takes(next, NULL, "--shell", &options->shell, missing);
+    return true;
+}
+
+static void take_out_of_sight(struct arena *arena, char **word)
+{
+    char *seen = *word;
+
+    if (!seen)
+        return;
+    *word = arena_string(arena, seen);
+    memset(seen, '-', strlen(seen));
+}
+
 static enum parsed parse(struct arena *arena, char **argv, struct srt_options *options)
 {
     char **next = argv;
@@ -109,6 +141,11 @@ static enum parsed parse(struct arena *arena, char **argv, struct srt_options *o
             fputs(help, stdout);
             return PARSED_DONE;
         }
+        if (strcmp(word, "--check") == 0) {
+            options->check = true;
+            next++;
+            continue;
+        }
         if (is_flag(word, "-d", "--debug")) {
             options->debug = true;
             next++;
@@ -116,7 +153,8 @@ static enum parsed parse(struct arena *arena, char **argv, struct srt_options *o
         }
         if (!takes(&next, "-s", "--settings", &options->settings, &missing) &&
             !takes(&next, "-c", "", &options->shell_text, &missing) &&
-            !takes(&next, NULL, "--control-fd", &options->control_fd, &missing)) {
+            !takes(&next, NULL, "--control-fd", &options->control_fd, &missing) &&
+            !takes_embedding(&next, options, &missing)) {
             say(arena_printf(arena, "error: unknown option '%s'\n", escaped(arena, slice_of(word))));
             return PARSED_WRONG;
         }
@@ -150,7 +188,7 @@ static char **command_of(struct arena *arena, const struct srt_options *options)
 {
     size_t count = 0;
     size_t fixed = 0;
-    char *bash = find_bash(arena);
+    char *bash = options->shell ? arena_string(arena, options->shell) : find_bash(arena);
 
     while (!options->shell_text && options->words[count])
         count++;
@@ -187,10 +225,18 @@ static int refuse(const struct session *session, const struct error *err)
     return SRT_STATUS_ERROR;
 }
 
-static int run(struct arena *arena, const struct srt_options *options, int control_fd, struct head_start *head_start)
+static struct policy_source source_of(const struct srt_options *options)
+{
+    if (options->settings_text)
+        return (struct policy_source){.kind = SOURCE_TEXT, .name = "config", .text = slice_of(options->settings_text)};
+    return (struct policy_source){.kind = SOURCE_FILE, .name = options->settings};
+}
+
+static int run(struct arena *arena, const struct srt_options *options, int control_fd, struct peer *peer,
+               struct head_start *head_start)
 {
     const char *temporary = temporary_directory();
-    struct policy_source source = {.kind = SOURCE_FILE, .name = options->settings};
+    struct policy_source source = source_of(options);
     struct policy_option additions[] = {
         {OPTION_ENV, "SANDBOX_RUNTIME=1"},
         {OPTION_ENV, arena_printf(arena, "TMPDIR=%s", temporary)},
@@ -198,12 +244,14 @@ static int run(struct arena *arena, const struct srt_options *options, int contr
     struct session_request request = {
         .personality = PERSONALITY_SRT,
         .sources = &source,
-        .source_count = options->settings ? 1 : 0,
+        .extended = options->settings_text || options->session,
+        .source_count = options->settings || options->settings_text ? 1 : 0,
         .options = additions,
         .option_count = 2,
         .environment = environ,
         .command = command_of(arena, options),
         .control_fd = control_fd,
+        .peer = peer,
     };
     struct scratch scratch __attribute__((cleanup(scratch_close))) = {.fd = -1};
     struct session *session = ARENA_NEW(arena, struct session);
@@ -257,6 +305,7 @@ int srt_main(int argc, char **argv)
     struct arena arena ARENA_CLEANUP = {0};
     struct srt_options options;
     const char *debug = getenv("SRT_DEBUG");
+    struct peer peer = {.fd = -1};
     int control_fd = 0;
 
     log_set_name("srt");
@@ -275,12 +324,19 @@ int srt_main(int argc, char **argv)
                   escaped(&arena, slice_of(options.control_fd)));
         return SRT_STATUS_ERROR;
     }
+    if (options.check && options.settings_text)
+        return srt_check_main(&arena, options.settings_text);
     if (!options.shell_text && !options.words[0]) {
         say("Error: No command specified. Use -c <command> or provide command arguments.\n");
         return SRT_STATUS_ERROR;
     }
+    take_out_of_sight(&arena, &options.settings_text);
+    take_out_of_sight(&arena, &options.session);
     struct head_start *head_start = jail_begin(&arena);
-    int status = run(&arena, &options, control_fd, head_start);
+    /* Whoever wrapped the command may have ended: it runs all the same, and nobody is asked. */
+    bool embedded = options.session && peer_open(options.session, &peer);
+    int status = run(&arena, &options, embedded ? peer.fd : control_fd, embedded ? &peer : NULL, head_start);
     jail_abandon(head_start);
+    peer_close(&peer);
     return status;
 }

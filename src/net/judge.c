@@ -22,7 +22,9 @@ struct judgement {
     const struct net_question *question;
     struct host host;
     struct net_verdict verdict;
-    int fd; /* to go with the verdict */
+    int fd;                          /* to go with the verdict */
+    const struct net_answer *answer; /* of somebody who was asked; NULL: nobody was */
+    bool waits;                      /* for such an answer */
 };
 
 static void set_reason(struct net_verdict *verdict, struct slice reason)
@@ -137,18 +139,44 @@ static void choose_route(struct judgement *judgement)
         judgement->verdict.route = NET_PARENT;
 }
 
+/* Nobody is asked about what the policy denies by name. */
+static bool is_granted(struct judgement *judgement, const struct decision *decision)
+{
+    const struct net_judge *judge = judgement->judge;
+    enum net_appeal appeal = NET_NO_APPEAL;
+
+    if (decision->rule_text.len > 0)
+        return false;
+    if (judgement->answer)
+        return judgement->answer->allowed;
+    if (judge->appeal)
+        appeal = judge->appeal(judge->argument, judgement->question);
+    judgement->waits = appeal == NET_APPEALED;
+    return appeal == NET_GRANTED;
+}
+
+static void refuse_by_policy(struct judgement *judgement, enum net_refusal refusal, const struct decision *decision)
+{
+    bool answered = judgement->answer && decision->rule_text.len == 0 && judgement->answer->reason.len > 0;
+
+    if (!judgement->waits)
+        refuse(judgement, refusal, decision, answered ? judgement->answer->reason : why_not(decision));
+}
+
 static void judge_connect(struct judgement *judgement)
 {
     const struct net_question *question = judgement->question;
 
     guard_refresh(&judgement->judge->guard, NULL);
     struct decision decision = decide_connect(judgement->judge->policy, &judgement->host, question->port);
+    bool granted = !decision.allowed && is_granted(judgement, &decision);
 
-    if (!decision.allowed) {
-        refuse(judgement, NET_NOT_ALLOWED, &decision, why_not(&decision));
+    if (!decision.allowed && !granted) {
+        refuse_by_policy(judgement, NET_NOT_ALLOWED, &decision);
         return;
     }
-    if (judgement->host.is_address) {
+    /* Who says yes to an address means it, as an entry in allowedDomains does. */
+    if (judgement->host.is_address && !granted) {
         judge_literal(judgement, &decision);
         if (judgement->verdict.refusal)
             return;
@@ -169,8 +197,12 @@ static void judge_name(struct judgement *judgement, enum net_refusal refusal)
                                    ? decide_connect(judgement->judge->policy, &judgement->host, question->port)
                                    : decide_dns(judgement->judge->policy, &judgement->host);
 
-    if (!decision.allowed)
-        refuse(judgement, refusal, &decision, why_not(&decision));
+    bool granted = !decision.allowed && is_granted(judgement, &decision);
+
+    if (!decision.allowed && !granted)
+        refuse_by_policy(judgement, refusal, &decision);
+    else if (granted && question->kind == NET_ASK_DNS)
+        judgement->verdict.route = NET_PARENT; /* nothing is resolved before somebody has said yes (attack 81) */
     else if (question->kind == NET_ASK_DNS)
         choose_route(judgement);
 }
@@ -236,11 +268,27 @@ static bool answer(int link, struct judgement *judgement)
     return sent;
 }
 
-bool net_judge_serve(struct net_judge *judge, int link)
+static bool is_answered(const struct net_question *question)
 {
+    return question->kind != NET_TELL_CLOSED && question->kind != NET_TELL_REFUSED;
+}
+
+bool net_judge_resume(struct net_judge *judge, int link, const struct net_question *question,
+                      const struct net_answer *answer_given)
+{
+    struct judgement judgement = {
+        .judge = judge, .question = question, .verdict.id = question->id, .fd = -1, .answer = answer_given};
+
     judge->guard.allowed = &judge->policy->network.allowed;
     judge->guard.denied = &judge->policy->network.denied;
     judge->guard.denied_resolved = &judge->policy->network.denied_resolved;
+    if (!judge_one(&judgement))
+        return false;
+    return judgement.waits || !is_answered(question) || answer(link, &judgement);
+}
+
+bool net_judge_serve(struct net_judge *judge, int link)
+{
     for (int i = 0; i < QUESTIONS_AT_ONCE; i++) {
         struct net_question question;
         ssize_t length = recv(link, &question, sizeof question, MSG_DONTWAIT | MSG_TRUNC);
@@ -249,10 +297,9 @@ bool net_judge_serve(struct net_judge *judge, int link)
             return true;
         if (length != (ssize_t)sizeof question)
             return false;
-        struct judgement judgement = {.judge = judge, .question = &question, .verdict.id = question.id, .fd = -1};
-        if (!judge_one(&judgement))
-            return false;
-        if (question.kind != NET_TELL_CLOSED && question.kind != NET_TELL_REFUSED && !answer(link, &judgement))
+        if (judge->postpone && is_answered(&question) && judge->postpone(judge->argument, &question))
+            continue;
+        if (!net_judge_resume(judge, link, &question, NULL))
             return false;
     }
     return true;

@@ -24,6 +24,13 @@ struct net_event {
     uint64_t milliseconds;
 };
 
+/* Whether somebody else can say yes to what no list names. */
+enum net_appeal {
+    NET_NO_APPEAL, /* nobody can: it is refused */
+    NET_APPEALED,  /* asked: net_judge_resume follows, and N waits */
+    NET_GRANTED    /* has said so; of a name to be resolved: could, once somebody connects there */
+};
+
 struct net_judge {
     const struct policy *policy; /* replaced as a whole by --control-fd */
     struct guard guard;
@@ -32,12 +39,27 @@ struct net_judge {
     void (*tell)(void *argument, const struct net_event *event);
     /* A connection is about to be allowed: later its client may be gone. What it came to is told at its end. */
     void (*meet)(void *argument, const struct net_event *event);
+    /* NULL: nobody can be asked. */
+    enum net_appeal (*appeal)(void *argument, const struct net_question *question);
+    /* True: it is not judged now, and net_judge_resume follows. NULL: never. */
+    bool (*postpone)(void *argument, const struct net_question *question);
     void *argument;
+};
+
+/* What somebody said who was asked. */
+struct net_answer {
+    bool allowed;
+    struct slice reason; /* why not */
 };
 
 /* Call when `link` is readable. False when N is gone, or has said something that
  * N does not say. Serves a bounded number of questions. */
 bool net_judge_serve(struct net_judge *judge, int link);
+
+/* A question that was put off is judged now: with the answer that came, or, where
+ * `answer` is NULL, by the policy alone. False as above. */
+bool net_judge_resume(struct net_judge *judge, int link, const struct net_question *question,
+                      const struct net_answer *answer);
 
 /* The run is over: hears what N has still to tell, for a moment. */
 void net_judge_end(struct net_judge *judge, int link);

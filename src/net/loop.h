@@ -18,6 +18,7 @@ enum loop_timer_kind {
     LOOP_DRAIN,     /* for what a refused client still sends */
     LOOP_DIAL,      /* one address, while there are others */
     LOOP_HANDSHAKE, /* all of what stands before the first byte is carried */
+    LOOP_ANSWER,    /* of a person who is asked */
     LOOP_TIMER_KINDS
 };
 

@@ -30,6 +30,7 @@ struct net_published {
 struct net_config {
     char token[NET_TOKEN_LENGTH + 1]; /* the proxies' password; empty: none is asked for */
     bool tell_ends;                   /* S wants to know of connections that were allowed when they are over */
+    bool answers_take_long;           /* S may ask a person */
     bool require_host_match;
     bool refuse_opaque_tunnels;
     uint16_t external_http; /* a proxy of the user's on the host's loopback, instead of ours; 0: none */

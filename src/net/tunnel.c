@@ -308,6 +308,8 @@ static void ask(struct tunnel *tunnel, enum net_question_kind kind)
     memcpy(question->addresses, tunnel->addresses, sizeof question->addresses);
     tunnel->ask = asked;
     tunnel->stage = STAGE_ASK;
+    if (tunnel->network->config->answers_take_long)
+        loop_timer_start(&tunnel->network->loop, &tunnel->timer, LOOP_ANSWER);
     ask_send(tunnel->network, asked);
 }
 
@@ -397,6 +399,8 @@ static void answered(void *argument, const struct net_verdict *verdict, int fd)
         return;
     }
     tunnel->allowed = true;
+    if (tunnel->network->config->answers_take_long)
+        loop_timer_start(&tunnel->network->loop, &tunnel->timer, LOOP_HANDSHAKE);
     tunnel->route = (enum net_route)verdict->route;
     tunnel->usable = verdict->usable;
     if (tunnel->route == NET_PARENT)

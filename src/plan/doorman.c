@@ -182,7 +182,8 @@ static void judge_named_sockets(struct plan *plan)
     bool blocked = policy->seccomp.block_unix_sockets && plan->filter_enabled;
     bool named = policy->network.unix_sockets.count > 0;
 
-    if (policy->network.allow_all_unix_sockets || policy->around.personality == PERSONALITY_SRT)
+    if (policy->network.allow_all_unix_sockets ||
+        (policy->around.personality == PERSONALITY_SRT && !policy->around.extended))
         return;
     if (named && blocked)
         plan_refuse(plan, policy->network.unix_sockets.items[0].origin, NULL,

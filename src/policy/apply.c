@@ -77,7 +77,7 @@ static const char *nearest(struct loader *loader, const struct key *table, const
     size_t count = 0;
 
     for (; table->name && count + 1 < sizeof words / sizeof *words; table++) {
-        if (!loader->srt || (table->flags & KEY_IN_SRT))
+        if (!loader->srt || loader->extended || (table->flags & KEY_IN_SRT))
             words[count++] = table->name;
     }
     words[count] = NULL;
@@ -267,7 +267,7 @@ static bool value_apply(struct loader *loader, const struct key *key, const stru
 
     if (key->type == KEY_EXTENDS)
         return true;
-    if (loader->srt && (key->flags & KEY_SRT_IGNORES)) {
+    if (loader->srt && !loader->extended && (key->flags & KEY_SRT_IGNORES)) {
         loader_warning(loader, place, "srt ignores %s on Linux", key->name);
         return true;
     }
@@ -313,7 +313,7 @@ static bool walk(struct loader *loader, const struct key *owner, const struct ke
         struct place here = {.parent = place, .name = name};
         const struct key *key = key_find(table, name);
 
-        if (!key || (loader->srt && !(key->flags & KEY_IN_SRT))) {
+        if (!key || (loader->srt && !loader->extended && !(key->flags & KEY_IN_SRT))) {
             unknown_key(loader, owner, table, &here);
             good = good && loader->srt;
         } else if (!value_apply(loader, key, &here, value)) {

@@ -112,7 +112,9 @@ static void srt_defaults(struct loader *loader)
     struct origin origin = {"built-in", "srt's default writable paths"};
 
     policy->filesystem.tmp = TMP_HOST;
-    policy->seccomp.block_unix_sockets = !policy->network.allow_all_unix_sockets;
+    /* With cloche's own keys single sockets can be named, and the doorman holds the rest. */
+    policy->seccomp.block_unix_sockets =
+        !policy->network.allow_all_unix_sockets && policy->network.unix_sockets.count == 0;
     for (size_t i = 0; i < sizeof system / sizeof *system; i++)
         add_derived(loader, LIST_ALLOW_WRITE, slice_of(system[i]), slice_of(system[i]), origin);
     for (size_t i = 0; i < sizeof at_home / sizeof *at_home; i++) {

@@ -13,6 +13,7 @@ bool policy_load(struct arena *arena, const struct surroundings *around, const s
                             .policy = policy,
                             .problems = problems,
                             .srt = around->personality == PERSONALITY_SRT,
+                            .extended = around->extended,
                             .errors_before = problems->errors};
 
     *policy = (struct policy){.arena = arena, .around = *around};

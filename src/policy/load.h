@@ -71,5 +71,8 @@ bool policy_load(struct arena *arena, const struct surroundings *around, const s
  * them. Used by the srt personality before loading. */
 struct json_t;
 void srt_check(const struct json_t *root, const char *file, struct problems *problems);
+/* The same for those who take cloche's own keys too (the Node package): "*" is a
+ * host pattern for them. */
+void srt_check_extended(const struct json_t *root, const char *file, struct problems *problems);
 
 #endif

@@ -52,6 +52,7 @@ struct loader {
     struct problems *problems;
     const char *file; /* what the document being applied is called, escaped */
     bool srt;
+    bool extended; /* srt, with cloche's own keys */
 
     const struct policy_source *source; /* what is being loaded; NULL: options */
 

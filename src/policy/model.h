@@ -157,6 +157,7 @@ enum backend { BACKEND_NAMESPACES, BACKEND_LANDLOCK };
 /* Where this run happens. All paths absolute and free of links. */
 struct surroundings {
     enum personality personality;
+    bool extended; /* srt's personality, and cloche's own keys count: the Node package */
     struct slice project;
     struct slice home;
     struct slice passwd_home; /* what /etc/passwd says, where that is another directory; else empty */

@@ -272,7 +272,7 @@ static bool parse_document(struct loader *loader, const struct document *documen
     }
     if (loader->srt) {
         size_t errors = loader->problems->errors;
-        srt_check(*root, document->name, loader->problems);
+        (loader->extended ? srt_check_extended : srt_check)(*root, document->name, loader->problems);
         return loader->problems->errors == errors;
     }
     if (!json_is_object(*root) && !document->codex) {

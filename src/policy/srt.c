@@ -30,7 +30,8 @@ struct place {
 struct check {
     const char *file;
     struct problems *problems;
-    bool silent; /* only the verdict is wanted */
+    bool silent;   /* only the verdict is wanted */
+    bool extended; /* srt_check_extended */
 };
 
 static void append_place(struct text *path, const struct place *place)
@@ -122,7 +123,8 @@ static enum verdict check_string(const struct check *check, const struct srt_sch
         complain(check, place, schema->too_long);
         verdict = BLEMISHED;
     }
-    const char *message = schema->judge_string ? schema->judge_string(arena, text) : NULL;
+    bool excepted = check->extended && schema->any_when_extended && slice_is(text, "*");
+    const char *message = schema->judge_string && !excepted ? schema->judge_string(arena, text) : NULL;
     if (message) {
         complain(check, place, message);
         verdict = BLEMISHED;
@@ -340,18 +342,29 @@ static enum verdict check_value(const struct check *check, const struct srt_sche
     return BLEMISHED;
 }
 
-void srt_check(const struct json_t *root, const char *file, struct problems *problems)
+static void check_settings(const struct check *check, const json_t *root)
 {
-    struct check check = {.file = file, .problems = problems};
+    struct problems *problems = check->problems;
+    const char *file = check->file;
     size_t before = problems->errors;
 
-    if (check_value(&check, &srt_settings, NULL, root) != BROKEN)
+    if (check_value(check, &srt_settings, NULL, root) != BROKEN)
         srt_check_rules(root, file, problems);
     if (problems->errors > before)
         return;
     const json_t *network = json_object_get(root, "network");
     if (json_object_get(network, "tlsTerminate") && json_object_get(network, "mitmProxy"))
         problem_add(problems, file, "network", "%s", SRT_EXCLUSIVE);
+}
+
+void srt_check(const struct json_t *root, const char *file, struct problems *problems)
+{
+    check_settings(&(struct check){.file = file, .problems = problems}, root);
+}
+
+void srt_check_extended(const struct json_t *root, const char *file, struct problems *problems)
+{
+    check_settings(&(struct check){.file = file, .problems = problems, .extended = true}, root);
 }
 
 static void print_refusal(struct text *out, const char *lost)

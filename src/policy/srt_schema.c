@@ -143,7 +143,8 @@ static const struct srt_schema function = {.kind = SRT_FUNCTION};
 static const struct srt_schema domain = {.kind = SRT_STRING, .judge_string = judge_domain};
 static const struct srt_schema domains = {.kind = SRT_LIST, .item = &domain};
 static const struct srt_schema some_domains = {.kind = SRT_LIST, .item = &domain, .minimum = 1};
-static const struct srt_schema allowed_domain = {.kind = SRT_STRING, .judge_string = judge_allowed_domain};
+static const struct srt_schema allowed_domain = {
+    .kind = SRT_STRING, .judge_string = judge_allowed_domain, .any_when_extended = true};
 static const struct srt_schema allowed_domains = {.kind = SRT_LIST, .item = &allowed_domain};
 static const struct srt_schema denied_domain = {.kind = SRT_STRING, .judge_string = judge_denied_domain};
 static const struct srt_schema denied_domains = {.kind = SRT_LIST, .item = &denied_domain};

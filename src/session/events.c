@@ -12,6 +12,7 @@
 #include "doorman/records.h"
 #include "policy/protect.h"
 #include "session/event_rule.h"
+#include "session/peer.h"
 #include "watch/calls.h"
 #include "watch/ignore.h"
 #include "watch/summary.h"
@@ -82,6 +83,9 @@ static void write_line(void *argument, struct slice line)
     start_lines(events);
     event_log_append(&events->log, line);
     event_stream_write(&events->stream, line);
+    /* Lost where the embedder does not read. */
+    if (events->session->request->peer)
+        peer_tell(events->session->request->peer, line);
 }
 
 /* --events gets the run's lines even if there is nothing between them. */

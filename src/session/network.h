@@ -7,6 +7,7 @@
 #include "net/inside.h"
 #include "net/judge.h"
 #include "net/net.h"
+#include "session/asking.h"
 #include "session/net_events.h"
 #include "session/prepare.h"
 #include "session/reload.h"
@@ -20,15 +21,16 @@ struct network {
     struct net_judge judge;
     struct reload reload;
     struct net_events events;
-    int served; /* the network process's end of what leads inside, until it has it */
-    int alarm;  /* can be read when it is time to start it */
+    struct asking asking; /* where somebody embeds us */
+    int served;           /* the network process's end of what leads inside, until it has it */
+    int alarm;            /* can be read when it is time to start it */
     bool started;
     bool announced; /* see plan.h */
     struct jail_network hooks;
     struct jail_watch *watches; /* NETWORK_WATCHES of them */
 };
 
-enum { NETWORK_WATCHES = 4 };
+enum { NETWORK_WATCHES = 5 };
 
 /* What can be refused before anything is started: ports that are taken, a parent
  * proxy that cannot be understood. What pid 1 needs is put into `shared`, and so is `network` itself. `control` is the

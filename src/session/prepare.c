@@ -126,10 +126,12 @@ bool session_read(struct arena *arena, const struct session_request *request, st
     if (!surroundings_gather_with(arena, request->personality, request->project, project_variable(request),
                                   request->environment, request->command, &session->around, err))
         return false;
+    session->around.extended = request->extended;
     session->around.backend = request->backend;
     session->around.shares_proc = request->shares_proc;
     session->around.accepted = request->accepted;
-    session->around.network_is_controlled = request->control_fd > 0;
+    /* Who embeds us can be told and asked whatever the network is. */
+    session->around.network_is_controlled = request->control_fd > 0 && !request->peer;
     if (!choose_sources(arena, request, session, err))
         return false;
 

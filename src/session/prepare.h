@@ -7,8 +7,11 @@
 #include "plan/plan.h"
 #include "policy/load.h"
 
+struct peer;
+
 struct session_request {
     enum personality personality;
+    bool extended;                       /* srt: cloche's own keys count too (the Node package) */
     const char *project;                 /* -C; NULL: not given */
     const struct policy_source *sources; /* --settings and --preset, in order; none: look for the policy */
     size_t source_count;
@@ -24,6 +27,7 @@ struct session_request {
     int events_fd;                 /* of --events; 0: none */
     const char *events_file;       /* its absolute path; NULL: it has none */
     const char *working_directory; /* where the command starts; NULL: see session_plan */
+    struct peer *peer;             /* who embeds us; NULL: nobody. Its lines are the control descriptor\'s */
 };
 
 struct session {

@@ -105,7 +105,7 @@ static void end_line(struct reload *reload)
 
     if (reload->too_long)
         log_error("a line of --control-fd is longer than %d bytes: the old policy stays in force", RELOAD_LINE_MAX);
-    else if (!is_blank(line))
+    else if (!is_blank(line) && (!reload->heard || !reload->heard(reload->argument, line)))
         apply(reload, line);
     reload->length = 0;
     reload->too_long = false;

@@ -9,6 +9,9 @@ enum { RELOAD_LINE_MAX = 1024 * 1024 };
 
 struct reload {
     const struct session *session;
+    /* Lines that are no policies: true if it was one. NULL: there are none. */
+    bool (*heard)(void *argument, struct slice line);
+    void *argument;
     int fd; /* -1: none, or at its end */
     char *line;
     size_t length;

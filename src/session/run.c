@@ -30,7 +30,7 @@ static bool hold_lifeline(int fd, struct jail_watch *watch, struct error *err)
 
 static bool can_be_started(const struct session *session, int control_fd, struct error *err)
 {
-    if (session->plan.network == NETWORK_FILTERED || control_fd <= 0)
+    if (session->plan.network == NETWORK_FILTERED || control_fd <= 0 || session->request->peer)
         return true;
     return error_set(err,
                      "--control-fd replaces the lists of hosts of a filtered network, but network.mode is %s (%s: %s)",

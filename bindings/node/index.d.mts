@@ -1,0 +1,3 @@
+export * from './index.js'
+import * as cloche from './index.js'
+export default cloche

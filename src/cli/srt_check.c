@@ -1,0 +1,77 @@
+/* What a run would say of a config before it starts anything: the same reading,
+ * resolving and planning, and then no run. */
+#include "cli/srt_check.h"
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/report.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static void print_line(struct arena *arena, const char *first, const char *value, const char *second, const char *text)
+{
+    struct text out = text_in(arena);
+
+    text_append_string(&out, first);
+    if (value)
+        text_append_json(&out, slice_of(value));
+    text_append_string(&out, second);
+    text_append_json(&out, slice_of(text));
+    text_append_string(&out, "}\n");
+    fwrite(text_slice(&out).ptr, 1, out.len, stdout);
+}
+
+static void print_refused(struct arena *arena, const char *text)
+{
+    print_line(arena, "{\"refused\":", NULL, "", text);
+}
+
+static size_t print_problems(struct arena *arena, const struct problems *problems)
+{
+    size_t errors = 0;
+
+    for (size_t i = 0; i < problems->count; i++) {
+        const struct problem *problem = &problems->items[i];
+        if (problem->warning)
+            continue;
+        print_line(arena, "{\"path\":", problem->path, ",\"message\":", problem->text);
+        errors++;
+    }
+    return errors;
+}
+
+static size_t print_objections(struct arena *arena, const struct session *session)
+{
+    const struct options no_options = {0};
+    struct objection *objections;
+    size_t count = report_objections(&no_options, session, &objections);
+
+    for (size_t i = 0; i < count; i++)
+        print_refused(arena,
+                      arena_printf(arena, "%s (%s)", objections[i].what, origin_text(arena, &objections[i].origin)));
+    return count;
+}
+
+int srt_check_main(struct arena *arena, const char *text)
+{
+    struct policy_source source = {.kind = SOURCE_TEXT, .name = "config", .text = slice_of(text)};
+    const struct session_request request = {.personality = PERSONALITY_SRT,
+                                            .extended = true,
+                                            .sources = &source,
+                                            .source_count = 1,
+                                            .environment = environ};
+    struct session *session = ARENA_NEW(arena, struct session);
+    struct error err = {{0}};
+
+    puts("{\"cloche\":\"" CLOCHE_VERSION "\"}");
+    bool prepared = session_prepare(arena, &request, session, &err);
+    size_t errors = print_problems(arena, &session->problems);
+    if (!prepared && err.text[0]) {
+        print_refused(arena, err.text);
+        errors++;
+    }
+    if (prepared)
+        errors += print_objections(arena, session);
+    return errors == 0 ? STATUS_OK : STATUS_NO;
+}
