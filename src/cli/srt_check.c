@@ -2,6 +2,7 @@
  * resolving and planning, and then no run. */
 #include "cli/srt_check.h"
 
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/report.h"
@@ -27,7 +28,7 @@ static void print_refused(struct arena *arena, const char *text)
     print_line(arena, "{\"refused\":", NULL, "", text);
 }
 
-static size_t print_problems(struct arena *arena, const struct problems *problems)
+static size_t print_problems(struct arena *arena, const struct problems *problems, const char *first)
 {
     size_t errors = 0;
 
@@ -35,7 +36,7 @@ static size_t print_problems(struct arena *arena, const struct problems *problem
         const struct problem *problem = &problems->items[i];
         if (problem->warning)
             continue;
-        print_line(arena, "{\"path\":", problem->path, ",\"message\":", problem->text);
+        print_line(arena, first, problem->path, ",\"message\":", problem->text);
         errors++;
     }
     return errors;
@@ -53,6 +54,18 @@ static size_t print_objections(struct arena *arena, const struct session *sessio
     return count;
 }
 
+/* Whether srt would take it; the rest is ours. */
+static size_t print_what_srt_says(struct arena *arena, const char *text)
+{
+    JSON_CLEANUP json_t *root = NULL;
+    struct problems problems = {.arena = arena};
+    struct error ignored;
+
+    if (json_parse(slice_of(text), "", &root, &ignored))
+        srt_check_extended(root, "config", &problems);
+    return print_problems(arena, &problems, "{\"path\":");
+}
+
 int srt_check_main(struct arena *arena, const char *text)
 {
     struct policy_source source = {.kind = SOURCE_TEXT, .name = "config", .text = slice_of(text)};
@@ -65,8 +78,10 @@ int srt_check_main(struct arena *arena, const char *text)
     struct error err = {{0}};
 
     puts("{\"cloche\":\"" CLOCHE_VERSION "\"}");
+    if (print_what_srt_says(arena, text) > 0)
+        return STATUS_NO;
     bool prepared = session_prepare(arena, &request, session, &err);
-    size_t errors = print_problems(arena, &session->problems);
+    size_t errors = print_problems(arena, &session->problems, "{\"own\":true,\"path\":");
     if (!prepared && err.text[0]) {
         print_refused(arena, err.text);
         errors++;

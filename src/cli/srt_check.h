@@ -6,6 +6,7 @@
 
 /* Prints JSON objects, one a line: first {"cloche":"VERSION"}, then for each problem
  *   {"path":"network.allowedDomains.0","message":"..."}  srt's own words about a key
+ *   {"own":true,"path":"network.allowedDomains[0]","message":"..."}  cloche's words about what srt would take
  *   {"refused":"..."}                                    valid, but no run would be started with it
  * The status is 0 if there is none. */
 int srt_check_main(struct arena *arena, const char *text);

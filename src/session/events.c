@@ -154,7 +154,9 @@ void events_tell(struct events *events, const struct event *event)
     if (!events->session->policy.violation.detection || is_nowhere(event) || is_ignored(events->session, event))
         return;
     if (!watch_find(&events->watch, event)) {
-        bool with_hint = event->verdict == EVENT_DENIED && events->hints < HINTS_MAX;
+        /* srt has no option to name. */
+        bool with_hint = event->verdict == EVENT_DENIED && events->hints < HINTS_MAX &&
+                         events->session->around.personality != PERSONALITY_SRT;
         events->hints += with_hint;
         event_find_rule(&arena, events->session, with_hint, &full);
         say(&full);

@@ -18,6 +18,9 @@ struct court {
     int link[2];
     struct net_event last;
     unsigned events;
+    enum net_appeal appeal;
+    unsigned appeals;
+    struct net_question asked;
 };
 
 static void remember(void *argument, const struct net_event *event)
@@ -223,6 +226,121 @@ static void test_what_the_network_process_never_says_ends_it(void **state)
     assert_int_equal(court->events, 0);
 }
 
+/* Says what the test told it to, and keeps what it was asked. */
+static enum net_appeal appeal_to(void *argument, const struct net_question *question)
+{
+    struct court *court = argument;
+
+    court->asked = *question;
+    court->appeals++;
+    return court->appeal;
+}
+
+static bool put_off(void *argument, const struct net_question *question)
+{
+    struct court *court = argument;
+
+    court->asked = *question;
+    return true;
+}
+
+static void serve_without_verdict(struct court *court, const struct net_question *question)
+{
+    struct net_verdict verdict;
+
+    assert_int_equal(send(court->link[1], question, sizeof *question, 0), sizeof *question);
+    assert_true(net_judge_serve(&court->judge, court->link[0]));
+    assert_int_equal(recv(court->link[1], &verdict, sizeof verdict, 0), -1);
+    assert_int_equal(court->events, 0);
+}
+
+static struct net_verdict resume(struct court *court, const struct net_answer *answer)
+{
+    struct net_verdict verdict;
+
+    assert_true(net_judge_resume(&court->judge, court->link[0], &court->asked, answer));
+    assert_int_equal(recv(court->link[1], &verdict, sizeof verdict, 0), sizeof verdict);
+    return verdict;
+}
+
+static void test_what_no_list_names_waits_for_an_answer(void **state)
+{
+    struct court *court = *state;
+    const struct net_question question = question_of(NET_ASK_CONNECT, "other.example", 443);
+    const struct net_answer yes = {.allowed = true};
+    const struct net_answer no = {.reason = SLICE("not today")};
+
+    court->judge.appeal = appeal_to;
+    court->appeal = NET_APPEALED;
+    serve_without_verdict(court, &question);
+    assert_int_equal(resume(court, &yes).refusal, NET_NOT_REFUSED);
+    assert_int_equal(court->events, 0);
+    serve_without_verdict(court, &question);
+    struct net_verdict verdict = resume(court, &no);
+    assert_int_equal(verdict.refusal, NET_NOT_ALLOWED);
+    assert_true(slice_is((struct slice){verdict.reason, verdict.reason_length}, "not today"));
+    assert_int_equal(court->events, 1);
+}
+
+static void test_what_a_list_decides_is_asked_of_nobody(void **state)
+{
+    struct court *court = *state;
+    const struct net_answer yes = {.allowed = true};
+
+    court->judge.appeal = appeal_to;
+    court->appeal = NET_GRANTED;
+    struct net_question question = question_of(NET_ASK_CONNECT, "good.example", 80);
+    assert_int_equal(ask(court, &question).refusal, NET_NOT_REFUSED);
+    question = question_of(NET_ASK_CONNECT, "bad.sub.example", 443);
+    assert_int_equal(ask(court, &question).refusal, NET_NOT_ALLOWED);
+    assert_int_equal(court->appeals, 0);
+    /* Denied by name since it was asked about. */
+    court->asked = question;
+    assert_int_equal(resume(court, &yes).refusal, NET_NOT_ALLOWED);
+}
+
+/* Attack 81: a query would tell the name. */
+static void test_a_name_that_may_be_granted_later_is_not_resolved_yet(void **state)
+{
+    struct court *court = *state;
+    const struct net_question question = question_of(NET_ASK_DNS, "other.example", 0);
+
+    court->judge.appeal = appeal_to;
+    court->appeal = NET_GRANTED;
+    struct net_verdict verdict = ask(court, &question);
+    assert_int_equal(verdict.refusal, NET_NOT_REFUSED);
+    assert_int_not_equal(verdict.route, NET_DIRECT);
+    court->appeal = NET_NO_APPEAL;
+    assert_int_equal(ask(court, &question).refusal, NET_NOT_ALLOWED);
+}
+
+static void test_a_granted_name_must_not_lead_to_this_machine_but_a_granted_address_may_be_it(void **state)
+{
+    struct court *court = *state;
+    struct net_question question = question_of(NET_ASK_ADDRESSES, "other.example", 80);
+
+    court->judge.appeal = appeal_to;
+    court->appeal = NET_GRANTED;
+    add_address(&question, "127.0.0.1");
+    assert_int_equal(ask(court, &question).refusal, NET_BAD_ADDRESS);
+    question = question_of(NET_ASK_CONNECT, "127.0.0.9", 80);
+    add_address(&question, "127.0.0.9");
+    assert_int_equal(ask(court, &question).usable, 1);
+}
+
+static void test_a_question_that_is_put_off_is_judged_by_the_policy_of_then(void **state)
+{
+    struct court *court = *state;
+    const struct net_question question = question_of(NET_ASK_CONNECT, "good.example", 80);
+
+    court->judge.postpone = put_off;
+    serve_without_verdict(court, &question);
+    assert_int_equal(resume(court, NULL).refusal, NET_NOT_REFUSED);
+    serve_without_verdict(court, &question);
+    add(court, &court->policy.network.denied, "good.example");
+    assert_int_equal(resume(court, NULL).refusal, NET_NOT_ALLOWED);
+}
+
 int main(void)
 {
 #define IN_COURT(test) cmocka_unit_test_setup_teardown(test, open_court, close_court)
@@ -235,6 +353,11 @@ int main(void)
         IN_COURT(test_a_name_is_resolved_if_any_port_of_it_is_allowed),
         IN_COURT(test_the_parent_proxy_is_the_way_out_unless_excepted),
         IN_COURT(test_what_the_network_process_never_says_ends_it),
+        IN_COURT(test_what_no_list_names_waits_for_an_answer),
+        IN_COURT(test_what_a_list_decides_is_asked_of_nobody),
+        IN_COURT(test_a_name_that_may_be_granted_later_is_not_resolved_yet),
+        IN_COURT(test_a_granted_name_must_not_lead_to_this_machine_but_a_granted_address_may_be_it),
+        IN_COURT(test_a_question_that_is_put_off_is_judged_by_the_policy_of_then),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

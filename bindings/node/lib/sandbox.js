@@ -23,8 +23,9 @@ function remember(map, key, value) {
   if (map.size > REMEMBERED) map.delete(map.keys().next().value)
 }
 
-function throwProblems({ issues, refused }) {
-  if (issues.length > 0) throw new errors.SandboxConfigError(issues)
+// What sandbox-runtime would refuse, what only cloche does, and what cannot be kept here.
+function throwProblems({ issues, own, refused }) {
+  if (issues.length + own.length > 0) throw new errors.SandboxConfigError([...issues, ...own])
   if (refused.length > 0) throw new errors.SandboxUnsupportedError(refused.join('; '))
 }
 

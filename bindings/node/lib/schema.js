@@ -35,7 +35,10 @@ function pathWithin(value, text) {
 }
 
 function issueOf(value, problem) {
-  const path = pathWithin(value, problem.path)
+  // cloche spells its own paths: network.deniedDomains[0]
+  const path = problem.own
+    ? (problem.path.match(/[^.[\]]+/g) ?? []).map(key => (/^\d+$/.test(key) ? Number(key) : key))
+    : pathWithin(value, problem.path)
   const wrongType = /^Expected (.+), received (\w+)$/.exec(problem.message)
   if (problem.message === 'Required') return { code: 'invalid_type', path, message: problem.message }
   if (wrongType) return { code: 'invalid_type', expected: wrongType[1], received: wrongType[2], path, message: problem.message }
@@ -61,10 +64,11 @@ function rootProblem(value) {
 
 function issuesOf(value, ask = checkSync, binary = findBinary()) {
   const wrong = rootProblem(value)
-  if (wrong) return { issues: wrong, refused: [] }
+  if (wrong) return { issues: wrong, own: [], refused: [] }
   const answers = ask(binary, JSON.stringify(withoutFunctions(value)))
   const split = list => ({
-    issues: list.filter(answer => answer.message !== undefined).map(answer => issueOf(value, answer)),
+    issues: list.filter(answer => answer.message !== undefined && !answer.own).map(answer => issueOf(value, answer)),
+    own: list.filter(answer => answer.own).map(answer => issueOf(value, answer)),
     refused: list.filter(answer => answer.refused !== undefined).map(answer => answer.refused),
   })
   return answers instanceof Promise ? answers.then(split) : split(answers)
