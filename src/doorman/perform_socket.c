@@ -148,6 +148,8 @@ struct answer perform_connect(struct worker *worker, struct request *request)
     struct answer answer = answer_error(error);
     if (!error)
         answer = connect_out(worker, request->socket, &destination);
+    if (!error)
+        tell_network(worker, &destination.address, destination.length, answer.error);
     destination_close(&destination);
     return answer;
 }

@@ -18,6 +18,7 @@ enum doorman_record_kind {
     RECORD_READ,
     RECORD_WRITE,
     RECORD_CONNECT, /* a socket by its path, or "@name" */
+    RECORD_NETWORK, /* where there is none: the address is in place of a path, as "1.2.3.4:80" or "[::1]:80" */
     RECORD_CALL,    /* a system call that is refused whatever its arguments; no path */
     RECORD_LATER,   /* a name was made that the host may run one day; observed */
     RECORD_KINDS

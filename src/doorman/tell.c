@@ -13,6 +13,7 @@
 #include "doorman/records.h"
 #include "policy/decide.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
@@ -164,6 +165,34 @@ void tell_connect(struct worker *worker, struct slice name)
 {
     if (worker->house->records >= 0 && !decide_unix(worker->house->policy, name).allowed)
         notice(worker, RECORD_CONNECT, RECORD_DENIED, name, NULL);
+}
+
+/* The stub of systemd-resolved, which is where many hosts have their names from: in
+ * here nobody is there, but a datagram socket learns that only when it sends. */
+static bool is_resolver_of_host(const struct sockaddr_in *address)
+{
+    enum { STUB = 0x7f000035, DNS_PORT = 53 };
+
+    return address->sin_addr.s_addr == htonl(STUB) && address->sin_port == htons(DNS_PORT);
+}
+
+void tell_network(struct worker *worker, const struct sockaddr_storage *address, socklen_t length, int error)
+{
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
+    char host[INET6_ADDRSTRLEN] = "";
+    char text[INET6_ADDRSTRLEN + 16];
+    bool is_v4 = address->ss_family == AF_INET && length >= sizeof *v4;
+    bool is_v6 = address->ss_family == AF_INET6 && length >= sizeof *v6;
+
+    if (worker->house->plan->network != NETWORK_NONE || (!is_v4 && !is_v6) ||
+        (error != ENETUNREACH && !(is_v4 && is_resolver_of_host(v4))))
+        return;
+    inet_ntop(address->ss_family, is_v4 ? (const void *)&v4->sin_addr : &v6->sin6_addr, host, sizeof host);
+    int written = snprintf(text, sizeof text, is_v4 ? "%s:%u" : "[%s]:%u", host,
+                           (unsigned)ntohs(is_v4 ? v4->sin_port : v6->sin6_port));
+    notice(worker, RECORD_NETWORK, RECORD_DENIED, (struct slice){text, (size_t)written}, NULL);
+    worker->noticed.error = ENETUNREACH;
 }
 
 static bool is_in_node_modules(struct slice path)

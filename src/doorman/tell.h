@@ -24,6 +24,9 @@ void tell_git_config(struct worker *worker, const struct name *name, enum doorma
 /* A socket by its path, or "@name". */
 void tell_connect(struct worker *worker, struct slice name);
 
+/* Somebody wanted to leave a run without a network. */
+void tell_network(struct worker *worker, const struct sockaddr_storage *address, socklen_t length, int error);
+
 /* A name has been made: told if it would be protected, were the directory not
  * this run's, or if everything is watched. */
 void tell_made(struct worker *worker, const struct name *name);

@@ -175,6 +175,8 @@ static enum event_kind kind_of(const struct doorman_record *record)
         return EVENT_FS_WRITE;
     case RECORD_CONNECT:
         return EVENT_UNIX_CONNECT;
+    case RECORD_NETWORK:
+        return EVENT_NET_CONNECT;
     case RECORD_LATER:
         return EVENT_EXEC_LATER;
     case RECORD_CALL:
@@ -211,6 +213,14 @@ static void tell_later(void *argument, const struct event *event)
     events_tell(argument, event);
 }
 
+/* A name server was asked for, and which name it was to be asked about nobody will know. */
+static void make_dns(struct event *event)
+{
+    event->kind = EVENT_NET_DNS;
+    event->reason = SLICE("there is no network, so no name can be found");
+    event->hint = SLICE("--allow-domain NAME");
+}
+
 static void tell_record(struct events *events, const struct doorman_record *record)
 {
     struct slice rest = {record->text, sizeof record->text};
@@ -232,6 +242,8 @@ static void tell_record(struct events *events, const struct doorman_record *reco
         event.apart = event.reason;
     if (event.kind == EVENT_SYSCALL)
         event.object = event.op;
+    if (event.kind == EVENT_NET_CONNECT && slice_ends(event.object, SLICE(":53")))
+        make_dns(&event);
     if (event.kind == EVENT_EXEC_LATER)
         note_later(events, &event);
     else

@@ -156,3 +156,44 @@ def test_what_does_not_answer_is_no_denial(told, world):
     events = told(["curl", "-s", "--noproxy", "*", f"http://site.test:{world.port()}/x"])
     assert [event["verdict"] for event in events] == ["observed"], events
     assert "denied:" not in told.answer.stderr
+
+
+# Without a network
+
+NONE = {
+    "an address": ("connect 192.0.2.1 80", "net.connect", "192.0.2.1:80", "--allow-domain 192.0.2.1:80"),
+    "an IPv6 address": ("connect 2001:db8::1 443", "net.connect", "[2001:db8::1]:443",
+                        "--allow-domain '[2001:db8::1]:443'"),
+    "a name server": ("udp 192.0.2.53 53", "net.dns", "192.0.2.53:53", "--allow-domain NAME"),
+    "the stub of the host's resolver": ("udp 127.0.0.53 53", "net.dns", "127.0.0.53:53", "--allow-domain NAME"),
+}
+CONNECT = """
+import socket, sys
+how, address, port = sys.argv[1:]
+kind = socket.SOCK_DGRAM if how == "udp" else socket.SOCK_STREAM
+s = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, kind)
+try:
+    s.connect((address, int(port)))
+    s.send(b"x")
+except OSError as reason:
+    print(reason.errno)
+"""
+
+
+@pytest.mark.parametrize("name", NONE)
+def test_who_wants_to_leave_a_run_without_a_network_is_told_of(person, name):
+    words, kind, wanted, hint = NONE[name]
+    file = person.home / "events.jsonl"
+    person.cloche("run", "--events", file, "/usr/bin/python3", "-c", CONNECT, *words.split())
+    events = [json.loads(line) for line in file.read_text().splitlines()]
+    told = [event for event in events if event["kind"].startswith("net.") and not event.get("folded")]
+    assert [(e["kind"], e["object"], e["verdict"], e["errno"], e["hint"]) for e in told] == [
+        (kind, wanted, "denied", "ENETUNREACH", hint)]  # fmt: skip
+    assert told[0]["program"] == os.path.realpath("/usr/bin/python3") and told[0]["rule"]["path"] == "network.mode"
+
+
+def test_connections_inside_are_nobodys_news(person):
+    file = person.home / "events.jsonl"
+    server = "import socket; s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname()); print('met')"
+    answer = person.cloche("run", "--events", file, "/usr/bin/python3", "-c", server)
+    assert answer.stdout == "met\n" and [json.loads(line)["kind"] for line in file.read_text().splitlines()] == ["run", "run"]
