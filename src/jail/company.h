@@ -9,11 +9,11 @@
 
 /* A descriptor that the supervisor watches while it waits for the run to end. */
 struct jail_watch {
-    int fd; /* -1: none, or not any more */
+    int fd;     /* -1: none, or not any more */
+    bool vital; /* nothing is read from it: the run ends when nobody is at its other end any more */
     /* Called when there is something to be read. Must not wait. */
     void (*ready)(void *argument, struct jail_watch *watch);
     void *argument;
-    bool vital; /* nothing is read from it: the run ends when nobody is at its other end any more */
 };
 
 enum { JAIL_WATCHES_MAX = 16 };

@@ -374,7 +374,7 @@ static void say_summary(const struct events *events)
     const struct summary_style style = {
         .name = log_name(),
         .colour = events->watch.count > 0 && wants_colour(),
-        .note = events->reads_watched ? NULL : "reads were not watched",
+        .note = events->reads_watched ? NULL : "reads were not watched (violation.watch: all does)",
     };
 
     /* srt and codex-linux-sandbox say nothing of their own, and have no option to name. */

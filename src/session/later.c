@@ -78,21 +78,41 @@ static bool read_content(struct arena *arena, struct slice path, struct slice *c
     return fd >= 0 && fd_read_all(fd, path.ptr, CONTENT_MAX, arena, content, NULL);
 }
 
+/* A clone of a directory here names it: not what an old repository may be led to,
+ * but what every such clone has. */
+static bool names_a_directory(const struct git_config *config, struct slice name)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < config->count; i++) {
+        const struct git_config_entry *entry = &config->entries[i];
+        if (!slice_equal(entry->name, name))
+            continue;
+        if (!slice_is(entry->section, "remote") || !slice_is(entry->key, "url") ||
+            !slice_starts(entry->value, SLICE("/")))
+            return false;
+        found = true;
+    }
+    return found;
+}
+
 static const char *git_config_words(struct arena *arena, struct slice path)
 {
     struct git_config_verdict verdict = {0};
+    struct git_config config = {0};
     struct text out = text_in(arena);
     struct slice content;
 
     if (!read_content(arena, path, &content))
         return NULL;
     git_config_judge(arena, SLICE(""), content, &verdict);
-    if (verdict.refused.count == 0)
-        return NULL;
-    text_append_string(&out, "git obeys it:");
+    if (!git_config_read(arena, content, &config, NULL))
+        config.count = 0;
     for (size_t i = 0; i < verdict.refused.count; i++) {
         const struct git_config_finding *finding = &verdict.refused.items[i];
-        text_append_string(&out, i ? ", " : " ");
+        if (names_a_directory(&config, finding->name))
+            continue;
+        text_append_string(&out, out.len ? ", " : "git obeys it: ");
         text_append(&out, finding->name.len ? finding->name : slice_of(finding->words));
     }
     return out.ptr;

@@ -327,12 +327,16 @@ def test_a_chain_of_lines_answers_for_each_other_and_no_command_can_hold_it_up(w
     assert watched.log.read_text().splitlines() == lines
 
 
-def test_a_log_of_somebody_elses_is_not_used(watched):
-    if watched.person.uid == 0:
-        pytest.skip("root may write everybody's files")
+@pytest.mark.parametrize("whose", ["somebody else's", "everybody's"])
+def test_a_log_that_others_can_write_is_not_used(watched, whose):
     watched.person.directory(watched.log.parent)
     watched.log.write_text("")
-    watched.log.chmod(0o666)
+    if whose == "everybody's":
+        watched.person.own(watched.log)
+        watched.log.chmod(0o666)
+    else:
+        os.chown(watched.log, watched.person.uid + 1, -1)
+        watched.log.chmod(0o666)
     watched.shell("echo x > $OUT/x")
     assert "lines are not in the log" in watched.answer.stderr
     assert watched.log.read_text() == ""
@@ -439,6 +443,7 @@ def test_what_a_run_made_that_may_run_later_is_listed(watched):
         mkdir new && git init -q new/harmless && git init -q new/hooked && git init -q new/set
         echo exit > new/hooked/.git/hooks/pre-commit
         git -C new/set config core.fsmonitor ./x
+        git clone -q new/harmless new/clone
         echo x > new/.envrc
         echo gone > new/.bashrc && rm new/.bashrc
         printf '#!/bin/sh\\n' > bin/tool && chmod +x bin/tool && echo data > bin/data
