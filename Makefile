@@ -59,11 +59,13 @@ bench: setup-build build
 	@scripts/setup bench
 	@bench/run
 	@bench/network
+	@bench/node
 
 bench-peers: setup-build build
 	@scripts/setup bench peers
 	@bench/run --peers
 	@bench/network --peers
+	@bench/node --peers
 
 install: all
 	@for place in '$(BIN)' '$(SHARE)'; do \
