@@ -52,7 +52,6 @@ struct refusal_of_call;
 struct request {
     uint64_t id;  /* the kernel's, for the answer */
     pid_t thread; /* the caller, as the host numbers it */
-    int call;     /* the system call's number */
     enum request_kind kind;
     struct operand operands[2];
 
@@ -76,6 +75,7 @@ struct request {
     size_t value_size;
 
     const struct refusal_of_call *refusal; /* REQUEST_REFUSED */
+    int call;                              /* the system call's number */
 
     int socket; /* the caller's own, duplicated; -1: none */
     struct sockaddr_storage address;
