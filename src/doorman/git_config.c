@@ -25,7 +25,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* One byte more than is ever judged: what fills it is refused as too long. */
 enum { COPY_MAX = GIT_CONFIG_SIZE_MAX + 1, MODE_OF_NEW = 0644 };
 
 struct file_copy {
@@ -51,6 +50,7 @@ static int copy_file(struct arena *arena, int directory, const char *name, struc
 {
     FD_CLEANUP int file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     size_t length = 0;
+    ssize_t count = 1;
 
     *copy = (struct file_copy){.exists = file >= 0};
     if (file < 0)
@@ -59,19 +59,18 @@ static int copy_file(struct arena *arena, int directory, const char *name, struc
         return errno;
     if (!S_ISREG(copy->status.st_mode))
         return EACCES;
-    char *bytes = arena_alloc(arena, COPY_MAX);
-    while (length < COPY_MAX) {
-        ssize_t count = read(file, bytes + length, COPY_MAX - length);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
+    /* One byte more than there is, or than is ever judged. */
+    size_t capacity = copy->status.st_size < COPY_MAX ? (size_t)copy->status.st_size + 1 : COPY_MAX;
+    char *bytes = arena_alloc(arena, capacity);
+    while (length < capacity && count != 0) {
+        count = read(file, bytes + length, capacity - length);
+        if (count < 0 && errno != EINTR)
             return errno;
-        if (count == 0)
-            break;
-        length += (size_t)count;
+        if (count > 0)
+            length += (size_t)count;
     }
     copy->content = (struct slice){bytes, length};
-    return 0;
+    return length == capacity && length < COPY_MAX ? EAGAIN : 0; /* it grows meanwhile */
 }
 
 static bool write_all(int file, struct slice content)

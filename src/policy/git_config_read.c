@@ -192,12 +192,25 @@ static bool has_control(struct slice line)
     return false;
 }
 
+/* A backslash at the end that is not the second of two. */
+static bool goes_on(struct slice line)
+{
+    size_t backslashes = 0;
+
+    while (backslashes < line.len && line.ptr[line.len - 1 - backslashes] == '\\')
+        backslashes++;
+    return backslashes % 2 != 0;
+}
+
 static bool read_line(struct reader *reader, struct slice line, struct error *err)
 {
     if (line.len > GIT_CONFIG_LINE_MAX)
         return refuse(reader, "is too long", err);
     if (has_control(line))
         return refuse(reader, "has a control character in it (line ends of other systems are not read)", err);
+    /* Also in a comment: not every reader of these files knows where one ends. */
+    if (goes_on(line))
+        return refuse(reader, "ends with a backslash, and would go on in the next one", err);
     if (is_done(line))
         return true;
     line = without_blanks(line);

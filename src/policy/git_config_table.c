@@ -22,10 +22,10 @@ static const struct git_config_key keys[] = {
     {"branch", "merge", git_name_is_plain, git_value_is_branch, .grammar = "must be a name below refs/"},
     {"branch", "rebase", git_name_is_plain, git_value_is_rebase_choice, .grammar = rebase_words},
 
-    {"remote", "url", git_name_is_plain, git_value_is_url, .grammar = url_words, .leads_somewhere = true,
+    {"remote", "url", git_name_is_word, git_value_is_url, .grammar = url_words, .leads_somewhere = true,
      .why_stays = "removed, and git would look for the remote in files and directories that a command can make"},
-    {"remote", "pushurl", git_name_is_plain, git_value_is_url, .grammar = url_words, .leads_somewhere = true},
-    {"remote", "fetch", git_name_is_plain, git_value_is_refspec,
+    {"remote", "pushurl", git_name_is_word, git_value_is_url, .grammar = url_words, .leads_somewhere = true},
+    {"remote", "fetch", git_name_is_word, git_value_is_refspec,
      .grammar = "must lead from refs/ to refs/remotes/ or refs/tags/"},
 
     {"core", "bare", .accepts = git_value_is_boolean, .grammar = boolean_words, .why_stays = core_stays},
@@ -43,8 +43,8 @@ static const struct git_config_key keys[] = {
     {"pull", "rebase", .accepts = git_value_is_rebase_choice, .grammar = rebase_words},
     {"pull", "ff", .accepts = git_value_is_forward_choice, .grammar = "must be true, false or only"},
 
-    {"submodule", "url", git_name_is_plain, git_value_is_url, .grammar = url_words, .leads_somewhere = true},
-    {"submodule", "active", git_name_is_plain, git_value_is_boolean, .grammar = boolean_words},
+    {"submodule", "url", git_name_is_word, git_value_is_url, .grammar = url_words, .leads_somewhere = true},
+    {"submodule", "active", git_name_is_word, git_value_is_boolean, .grammar = boolean_words},
 };
 
 const struct git_config_key *git_config_find_key(const struct git_config_entry *entry)

@@ -34,5 +34,6 @@ bool git_value_is_url(struct slice value);
 
 /* Names of branches, remotes and submodules, as subsections. */
 bool git_name_is_plain(struct slice name);
+bool git_name_is_word(struct slice name);
 
 #endif

@@ -92,9 +92,16 @@ bool git_name_is_plain(struct slice name)
     return is_reference(name) && !has_any(name, "*\"");
 }
 
+/* Remotes and submodules have no files that are called so: whoever lists them finds
+ * them here alone, and shells do that to complete words. */
+bool git_name_is_word(struct slice name)
+{
+    return git_name_is_plain(name) && !has_any(name, "$`(){}<>|&;'!#");
+}
+
 bool git_value_is_remote(struct slice value)
 {
-    return slice_is(value, ".") || git_name_is_plain(value);
+    return slice_is(value, ".") || git_name_is_word(value);
 }
 
 bool git_value_is_branch(struct slice value)
@@ -199,7 +206,7 @@ static bool is_url_of(struct slice value, struct slice scheme, bool has_escapes)
             return false;
         authority = slice_from(authority, at + 1);
     }
-    if (path.len <= 1 || !is_host_with_port(authority))
+    if (path.len <= 1 || has(path, "/..") || !is_host_with_port(authority))
         return false;
     return consists_of(path, has_escapes ? "%/._~-+=,@:!()&$;?#*" : ssh_path);
 }
@@ -215,7 +222,7 @@ static bool is_short_ssh(struct slice value)
     struct slice path = slice_from(value, colon + 1);
     return is_user((struct slice){value.ptr, at}, "._-+") &&
            is_host((struct slice){value.ptr + at + 1, colon - at - 1}) && path.len && path.ptr[0] != '-' &&
-           path.ptr[0] != ':' && consists_of(path, ssh_path);
+           path.ptr[0] != ':' && !has(path, "..") && consists_of(path, ssh_path);
 }
 
 bool git_value_is_url(struct slice value)

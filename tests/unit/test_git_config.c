@@ -275,6 +275,8 @@ static void test_the_subset_is_read_and_nothing_else(void **state)
         {"[a]\nb # = d", NULL, NULL},
         {"[a]\nb = c\\\nd", NULL, NULL},
         {"[a]\nb = c\\", NULL, NULL},
+        {"[a]\n# x\\\nb = c", NULL, NULL},
+        {"[a]\nb = c # x\\", NULL, NULL},
         {"[a]\nb = c\\x", NULL, NULL},
         {"[a]\nb = c\\b", NULL, NULL},
         {"[a]\nb = \"c\nd\"", NULL, NULL},
