@@ -54,7 +54,7 @@ static int copy_file(struct arena *arena, int directory, const char *name, struc
 
     *copy = (struct file_copy){.exists = file >= 0};
     if (file < 0)
-        return errno == ELOOP ? EACCES : errno;
+        return errno == ELOOP || errno == ENXIO ? EACCES : errno; /* a link, a socket */
     if (fstat(file, &copy->status) < 0)
         return errno;
     if (!S_ISREG(copy->status.st_mode))

@@ -2,6 +2,7 @@
  *
  *   race [--racy] CALL SWAP MILLISECONDS      tries; says how often what came of it
  *   race --exchange MILLISECONDS              only exchanges `new` and `old`, for a neighbour that is ready
+ *   race --content[-racy] MILLISECONDS        rewrites a file while it is renamed (race_content.c)
  *   race --list calls|swaps                   what can be tried
  *
  * In the current directory `old` was there before the run, `new` is made by it. A
@@ -276,6 +277,8 @@ int main(int argc, char **argv)
         return list(argv[2]);
     if (argc == 3 && strcmp(argv[1], "--exchange") == 0)
         return exchange(strtol(argv[2], NULL, 10));
+    if (argc == 3 && (strcmp(argv[1], "--content") == 0 || strcmp(argv[1], "--content-racy") == 0))
+        return race_content(strtol(argv[2], NULL, 10), strcmp(argv[1], "--content-racy") == 0);
     argv += is_racy;
     if (argc - is_racy != 4) {
         fprintf(stderr, "usage: race [--racy] CALL SWAP MILLISECONDS\n");

@@ -32,4 +32,7 @@ void race_serve(int ours);
  * directory where protected names may be. Returns the status of the body. */
 int race_under_racy_supervisor(int ours, int (*body)(void *argument), void *argument);
 
+/* See race_content.c. Returns the status of the program. */
+int race_content(long milliseconds, bool racy);
+
 #endif

@@ -148,6 +148,21 @@ static long try_times(const struct aim *aim)
     return utimensat(aim->directory, aim->path, long_ago, 0);
 }
 
+/* Git's way: config.lock, which anybody may make anywhere, becomes config. */
+static long try_git_config(const struct aim *aim)
+{
+    static const char evil[] = "[core]\n\tpager = evil\n";
+    char lock[128];
+
+    mkdirat(aim->ours, ".git", 0700);
+    snprintf(lock, sizeof lock, "%s.lock", aim->path);
+    int fd = openat(aim->directory, lock, O_WRONLY | O_CREAT, 0600);
+    if (fd < 0 || write(fd, evil, sizeof evil - 1) < 0)
+        return -1;
+    close(fd);
+    return renameat(aim->directory, lock, aim->directory, aim->path);
+}
+
 /* For calls that know no directory but the current one. */
 static const char *whole_path(const struct aim *aim, char *buffer, size_t size)
 {
@@ -242,21 +257,13 @@ void race_serve(int ours)
 }
 
 const struct race_call race_calls[] = {
-    {"create", ".bashrc", false, try_create},
-    {"write", ".envrc", true, try_write},
-    {"empty", ".envrc", true, try_empty},
-    {"mkdir", ".vscode", false, try_mkdir},
-    {"rename-to", ".zshrc", false, try_rename_to},
-    {"rename-from", ".zprofile", true, try_rename_from},
-    {"link", ".profile", false, try_link},
-    {"symlink", ".zlogin", false, try_symlink},
-    {"mknod", ".bash_login", false, try_mknod},
-    {"unlink", ".ripgreprc", true, try_unlink},
-    {"chmod", ".mcp.json", true, try_chmod},
-    {"times", ".mcp.json", true, try_times},
-    {"truncate", ".envrc", true, try_truncate},
-    {"attribute", ".mcp.json", true, try_attribute},
-    {"bind", ".bash_profile", false, try_bind},
-    {"connect", "socket", false, try_connect},
-    {0},
+    {"create", ".bashrc", false, try_create},      {"write", ".envrc", true, try_write},
+    {"empty", ".envrc", true, try_empty},          {"mkdir", ".vscode", false, try_mkdir},
+    {"rename-to", ".zshrc", false, try_rename_to}, {"rename-from", ".zprofile", true, try_rename_from},
+    {"link", ".profile", false, try_link},         {"symlink", ".zlogin", false, try_symlink},
+    {"mknod", ".bash_login", false, try_mknod},    {"unlink", ".ripgreprc", true, try_unlink},
+    {"chmod", ".mcp.json", true, try_chmod},       {"times", ".mcp.json", true, try_times},
+    {"truncate", ".envrc", true, try_truncate},    {"attribute", ".mcp.json", true, try_attribute},
+    {"bind", ".bash_profile", false, try_bind},    {"git-config", ".git/config", false, try_git_config},
+    {"connect", "socket", false, try_connect},     {0},
 };

@@ -433,7 +433,7 @@ def test_h103_a_secret_of_the_home_that_the_host_replaces_stays_absent(jail, sec
 @pytest.mark.parametrize("key, value", [("remote.origin.url", "/somewhere"), ("core.worktree", "/"),
                                         ("merge.x.driver", "evil"), ("branch.main.mergeOptions", "-s evil"),
                                         ("core.fsmonitor", "evil"), ("core.hooksPath", "hooks")])
-def test_h107_git_config_is_read_only_and_commits_work(jail, key, value):
+def test_h107_git_config_gets_no_such_key_and_commits_work(jail, key, value):
     made = subprocess.run(["git", "init", "-q", "."], cwd=jail.person.project, env=jail.person.environment,
                           capture_output=True, text=True, check=False, **jail.identity())
     assert made.returncode == 0, made

@@ -21,7 +21,7 @@ from attacking import BUILD, PATIENCE, state
 
 MILLISECONDS = int(os.environ.get("RACE_MILLISECONDS") or 150)
 CALLS = ["create", "write", "empty", "mkdir", "rename-to", "rename-from", "link", "symlink", "mknod", "unlink", "chmod",
-         "times", "truncate", "attribute", "bind", "connect"]
+         "times", "truncate", "attribute", "bind", "git-config", "connect"]
 SWAPS = ["thread", "shared", "vm", "mem", "directory", "link", "descriptor", "current"]
 LINE = re.compile(r"(\S+) (\S+) allowed (\d+) refused (\d+) other (\d+) swaps (\d+)")
 
@@ -38,6 +38,7 @@ class Old:
         self.person = person
         for name in (".envrc", ".zprofile", ".ripgreprc", ".mcp.json"):
             person.file(f"old/{name}", "original")
+        person.file("old/.git/config", "[core]\n\tbare = false\n")
         self.server = socket.socket(socket.AF_UNIX)
         self.server.bind(str(person.project / "old/socket"))
         (person.project / "old/socket").chmod(0o777)
@@ -59,7 +60,9 @@ class Old:
     def now(self):
         path = next(path for path in (self.person.project / "old", self.person.project / "new")
                     if path.exists() and path.stat().st_ino == self.inode)
-        return state(path)[1:]
+        # In .git the lock may come and go.
+        seen = [entry for entry in state(path)[1:] if not (isinstance(entry, list) and entry[0] == ".git")]
+        return [*seen, state(path / ".git/config")]
 
     def is_untouched(self):
         return self.now() == self.before and self.visitors == 0
