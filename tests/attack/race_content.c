@@ -96,7 +96,7 @@ static bool holds_evil(const char *path)
     if (length < 0)
         return false;
     content[length] = '\0';
-    return strstr(content, "evil") != NULL;
+    return strstr(content, "pager") != NULL; /* words that are half of the one and half of the other may be harmless */
 }
 
 int race_content(long milliseconds, bool racy)

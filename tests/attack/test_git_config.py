@@ -286,7 +286,7 @@ def race(jail, *words):
 def watch(config, stop, found):
     while not stop.is_set():
         try:
-            found.append(b"evil" in config.read_bytes())
+            found.append(b"pager" in config.read_bytes())
         except FileNotFoundError:
             found.append(True)
 
@@ -303,7 +303,7 @@ def test_what_is_judged_is_what_gets_there_however_the_lock_is_rewritten(jail, r
         watcher.join()
     assert answer.returncode == 0, answer
     numbers = dict(zip(answer.stdout.split()[::2], map(int, answer.stdout.split()[1::2])))
-    assert numbers["evil"] == 0 and not any(found) and b"evil" not in config.read_bytes(), numbers
+    assert numbers["evil"] == 0 and not any(found) and b"pager" not in config.read_bytes(), numbers
     assert numbers["replaced"] > 3 and numbers["refused"] > 3, numbers
     assert not sings_after(repository)
 
