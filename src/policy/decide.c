@@ -271,8 +271,8 @@ bool decide_git_config(const struct policy *policy, struct slice path)
 {
     struct contest contest;
 
-    /* To srt it is a file like the others. */
-    if (!protect_is_git_config(path) || policy->filesystem.disabled || policy->around.personality == PERSONALITY_SRT)
+    /* To srt and codex it is a file like the others. */
+    if (!protect_is_git_config(path) || policy->filesystem.disabled || policy->around.personality != PERSONALITY_CLOCHE)
         return false;
     hold_contest(policy, path, &contest);
     if (!contest.has_host_root || protect_matches_but_git_config(policy, path, first_protected(&contest)))
