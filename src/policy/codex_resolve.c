@@ -183,9 +183,11 @@ static void protect_name(struct policy *policy, const struct tree *tree, struct 
     if (is_spoken_for(policy, path) || !tree_follow(tree, policy->arena, path, &place, NULL) ||
         refuse_link(policy, problems, origin, path, place.links, place.link_count))
         return;
+    /* A root that was closed (chmod 0, in an earlier run) can be opened again by the
+     * command: then the name is held as one that is to come. */
     if (place.node == NODE_UNKNOWN) {
-        place.path = place.blocked;
-        place.node = NODE_DIRECTORY;
+        place.path = path;
+        place.node = NODE_ABSENT;
     }
     add_read_rule(policy, &place, origin);
     struct tree_place pointed;

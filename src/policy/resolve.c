@@ -102,7 +102,9 @@ static void follow(struct policy *policy, const struct tree *tree, struct path_r
     rule->links = place.links;
     rule->link_count = place.link_count;
     if (place.node == NODE_UNKNOWN) {
-        if (rule_is_grant(rule)) {
+        if (rule->list == LIST_RULES && rule->access == ACCESS_READ) {
+            rule->node = NODE_ABSENT; /* it also refuses writing, and whoever closed that directory can open it */
+        } else if (rule_is_grant(rule)) {
             drop(rule, "the directory above it cannot be searched");
         } else {
             rule->real = place.blocked;
@@ -554,12 +556,12 @@ void policy_resolve(struct policy *policy, const struct tree *tree, struct probl
     for (size_t i = written; i < policy->paths.count; i++)
         follow(policy, tree, &policy->paths.items[i], problems, &err);
     written = policy->paths.count;
-    if (policy->filesystem.codex && !policy->filesystem.disabled)
-        codex_protect(policy, tree, problems);
     if (!protect_is_off(policy))
         add_protected(policy, tree);
     for (size_t i = written; i < policy->paths.count; i++)
         follow(policy, tree, &policy->paths.items[i], problems, &err);
+    if (policy->filesystem.codex && !policy->filesystem.disabled)
+        codex_protect(policy, tree, problems); /* follows them itself */
 
     follow_sockets(policy, tree);
     build_index(policy);

@@ -290,6 +290,30 @@ def test_write_entry_for_a_protected_name_opens_it(person, name):
     assert can_write(person, below, hook) and not can_write(person, below, file)
 
 
+def test_protected_name_in_a_root_that_was_closed_is_held_when_it_is_opened(person):
+    root = person.directory(person.home / "closed")
+    root.chmod(0)
+    policy = profile(special("root", "read"), path(root, "write"))
+    try:
+        sh(person, policy, 'chmod 700 "$1"; mkdir "$1"/.git "$1"/other', root)
+        root.chmod(0o700)
+        assert [entry.name for entry in root.iterdir()] in ([], ["other"])
+    finally:
+        root.chmod(0o700)
+
+
+@pytest.mark.parametrize("access", ["read", "deny"])
+def test_carve_out_in_a_directory_that_was_closed_is_held_when_it_is_opened(person, access):
+    file = person.file("a/kept/file")
+    policy = profile(special("root", "read"), special("project_roots", "write"), path(file.parent, access))
+    file.parent.parent.chmod(0)
+    try:
+        sh(person, policy, "chmod 700 a; echo changed > a/kept/file; mv a/kept a/away; chmod 700 a; echo x > b")
+    finally:
+        file.parent.parent.chmod(0o755)
+    assert file.read_text() == "content\n" and (person.project / "b").exists()
+
+
 def test_git_file_and_the_directory_it_points_to_are_read_only(person):
     config = person.file("kept/git/config")
     for pointer in ("gitdir: kept/git\n", f"gitdir: {person.project}/kept/git\n"):
@@ -515,6 +539,18 @@ def test_ports_of_the_context_come_in_too(person, server):
     assert "hello" in managed(person, READ_ONLY, 0, *probe, context=f'{{"loopbackPorts":[{server}]}}',
                               environment=proxy).stdout
     assert "hello" not in managed(person, READ_ONLY, 0, *probe, environment=proxy).stdout
+
+
+def test_sockets_of_the_context_can_be_connected_to(person, server):
+    place = person.directory(person.home / "run") / "s"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(place))
+        person.own(place)
+        listener.listen()
+        probe = ("python3", "-c", f"import socket; socket.socket(socket.AF_UNIX).connect({str(place)!r}); print('connected')")
+        for context, expected in (('{}', ""), (f'{{"allowUnixSockets":["{place}"]}}', "connected\n"),
+                                  ('{"dangerouslyAllowAllUnixSockets":true}', "connected\n")):
+            assert managed(person, READ_ONLY, server, *probe, context=context).stdout == expected, context
 
 
 @pytest.mark.parametrize("environment", [{}, {"HTTP_PROXY": ""}, {"HTTP_PROXY": "http://10.0.0.1:8080"},

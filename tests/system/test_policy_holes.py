@@ -227,3 +227,15 @@ def test_link_left_in_the_project_does_not_choose_what_a_narrower_policy_allows(
     assert run("~/shared").stdout == "shared\nran\n"
     person.link(person.home / "own-link", person.home / "shared")
     assert run("~/own-link").stdout == "shared\nran\n"
+
+
+def test_rule_that_says_read_holds_in_a_directory_that_an_earlier_run_closed(person):
+    file = person.file("a/kept/file")
+    policy = person.file(person.home / "policy.json", {"extends": ["preset:dev"], "rules": [
+        {"path": "$PROJECT_DIR/a/kept", "access": "read"}]})
+    assert person.cloche("run", "-s", policy, "chmod", "0", "a").returncode == 0
+    try:
+        person.cloche("run", "-s", policy, "sh", "-c", "chmod 700 a; echo changed > a/kept/file; mv a/kept a/b; echo > b")
+    finally:
+        (person.project / "a").chmod(0o755)
+    assert file.read_text() == "content\n" and (person.project / "b").exists()

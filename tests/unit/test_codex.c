@@ -3,6 +3,7 @@
 #include "loading.h"
 #include "world.h"
 
+#include "base/path.h"
 #include "policy/codex.h"
 
 static const char root_read[] = "{\"path\":{\"type\":\"special\",\"value\":{\"kind\":\"root\"}},\"access\":\"read\"}";
@@ -307,6 +308,69 @@ static void test_pattern_becomes_a_rule_for_each_match_and_stays_for_names_to_co
     world_free(&world);
 }
 
+/* Codex's own rule, told once more: of the entries at or above a path the longest,
+ * and of several for one path deny before write before read. */
+static const char *const some_paths[] = {"/w", "/w/a", "/w/a/b", "/w/a/b/c", "/w/d", "/x", "/"};
+enum { SOME_PATHS = sizeof some_paths / sizeof *some_paths, ENTRIES_MAX = 6 };
+
+struct random_entry {
+    size_t path;
+    size_t access;
+};
+
+static const char *expected_access(const struct random_entry *entries, size_t count, const char *path)
+{
+    static const char *const words[] = {"r-", "rw", "--"};
+    size_t best_depth = 0;
+    size_t best = 2;
+    bool any = false;
+
+    for (size_t i = 0; i < count; i++) {
+        struct slice place = slice_of(some_paths[entries[i].path]);
+        size_t depth = path_depth(place);
+        if (!path_covers(place, slice_of(path)) || (any && depth < best_depth))
+            continue;
+        if (!any || depth > best_depth || entries[i].access > best)
+            best = entries[i].access;
+        any = true;
+        best_depth = depth;
+    }
+    return words[best];
+}
+
+static void test_random_entries_are_decided_as_codex_decides(void **state)
+{
+    static const char tree[] = "/w/a/b/c/f\n/w/a/b/f\n/w/a/f\n/w/d/f\n/w/f\n/x/f\n";
+    static const char *const asked[] = {"/w/f", "/w/a/f", "/w/a/b/f", "/w/a/b/c/f", "/w/d/f", "/x/f", "/w/a/b/new"};
+    static const char *const accesses[] = {"read", "write", "deny"};
+    uint32_t random = 20260815;
+
+    (void)state;
+    for (int round = 0; round < 1500; round++) {
+        struct random_entry entries[ENTRIES_MAX];
+        char text[1024] = "";
+        size_t length = 0;
+        random = random * 1664525 + 1013904223;
+        size_t count = 1 + (random >> 8) % ENTRIES_MAX;
+        for (size_t i = 0; i < count; i++) {
+            random = random * 1664525 + 1013904223;
+            entries[i] = (struct random_entry){(random >> 8) % SOME_PATHS, (random >> 16) % 3};
+            length += (size_t)snprintf(text + length, sizeof text - length,
+                                       "%s{\"path\":{\"type\":\"path\",\"path\":\"%s\"},\"access\":\"%s\"}",
+                                       i ? "," : "", some_paths[entries[i].path], accesses[entries[i].access]);
+        }
+        struct world world;
+        assert_true(make_world(&world, tree, text, NULL, NULL));
+        for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+            const char *found = world_access(&world, asked[i]);
+            const char *expected = expected_access(entries, count, asked[i]);
+            if (strcmp(found, expected) != 0)
+                fail_msg("%s: found %s, expected %s, with %s", asked[i], found, expected, text);
+        }
+        world_free(&world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +388,7 @@ int main(void)
         cmocka_unit_test(test_protected_names_hold_at_the_top_only_and_give_way_to_entries),
         cmocka_unit_test(test_pointer_of_git_is_followed),
         cmocka_unit_test(test_links_where_the_command_may_write_are_refused),
+        cmocka_unit_test(test_random_entries_are_decided_as_codex_decides),
         cmocka_unit_test(test_pattern_becomes_a_rule_for_each_match_and_stays_for_names_to_come),
     };
 
