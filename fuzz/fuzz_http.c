@@ -76,6 +76,27 @@ static void check_prefixes(struct slice input, size_t head_length)
         require(http_request_parse((struct slice){input.ptr, length}, &ignored) == HTTP_MORE);
 }
 
+/* A response whose end can be told ends at the same place for who reads it after us. */
+static void check_response(struct slice head)
+{
+    static char out[HTTP_HEAD_MAX];
+    struct http_body_reader first;
+    struct http_body_reader second;
+    size_t length = 0;
+    int status = 0;
+
+    if (!http_response_frame(head, false, &first))
+        return;
+    size_t written = http_response_write(head, out, sizeof out);
+    require(written > 0);
+    if (http_response_parse((struct slice){out, written}, &status, &length) != HTTP_DONE) {
+        require(written > head.len); /* it has become too long */
+        return;
+    }
+    require(length == written && http_response_frame((struct slice){out, written}, false, &second));
+    require(first.kind == second.kind && first.left == second.left);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct http_request request;
@@ -99,8 +120,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         require(!http_token_is(request.authorization, "0123456789abcdef0123456789abcdef"));
     }
 
-    if (http_response_parse(input, &status, &length) == HTTP_DONE)
+    if (http_response_parse(input, &status, &length) == HTTP_DONE) {
         require(length <= size && status >= 100 && status <= 999);
+        check_response((struct slice){input.ptr, length});
+    }
     length = http_refusal((enum net_refusal)(size % (NET_BUSY + 1)), 0, size % 3 == 0, "example.com", input, out);
     require(length > 0 && memmem(out, length, "\r\n\r\n", 4) != NULL);
     const char *second = memmem(out, length, "\r\n", 2); /* nothing of the reason is behind the first line's end */

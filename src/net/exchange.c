@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-enum { STATUS_SWITCHING = 101 };
+enum { STATUS_SWITCHING = 101, STATUS_NO_CONTENT = 204, STATUS_NOT_MODIFIED = 304 };
 
 bool exchange_begin(struct tunnel *tunnel, const struct http_request *request, struct slice bytes)
 {
@@ -21,6 +21,9 @@ bool exchange_begin(struct tunnel *tunnel, const struct http_request *request, s
     http_body_begin(request, &exchange->body);
     exchange->body_done = request->body == HTTP_NO_BODY;
     exchange->upgrade = request->upgrade;
+    exchange->no_body = slice_is(request->method, "HEAD");
+    /* Only on the proxy's own connections. */
+    exchange->persists = tunnel->protocol == NET_HTTP && http_request_persists(request);
     tunnel->exchange = exchange;
     return true;
 }
@@ -56,6 +59,39 @@ bool exchange_take_body(struct tunnel *tunnel, struct slice *bytes)
     }
     bytes->len = taken;
     return true;
+}
+
+bool exchange_take_response(struct tunnel *tunnel, struct slice *bytes)
+{
+    struct exchange *exchange = tunnel->exchange;
+    size_t taken = 0;
+
+    if (!exchange->persists || !exchange->response_begun)
+        return true;
+    enum http_result result = http_body_take(&exchange->response, *bytes, &taken);
+    exchange->response_done = result == HTTP_DONE;
+    bytes->len = taken;
+    return result != HTTP_BAD;
+}
+
+bool exchange_holds_client(const struct tunnel *tunnel)
+{
+    const struct exchange *exchange = tunnel->exchange;
+
+    return exchange && exchange->persists && exchange->body_done;
+}
+
+/* To a client that may go on. */
+static bool give_framed_head(struct tunnel *tunnel, struct slice head)
+{
+    char *out = tunnel->network->scratch + HTTP_HEAD_MAX;
+    size_t length = http_response_write(head, out, SCRATCH_SIZE - HTTP_HEAD_MAX);
+    size_t none;
+
+    /* It may be over with its head. */
+    tunnel->exchange->response_done =
+        http_body_take(&tunnel->exchange->response, (struct slice){"", 0}, &none) == HTTP_DONE;
+    return length > 0 && relay_give(&tunnel->client, out, length);
 }
 
 static bool give_head(struct tunnel *tunnel, struct slice head)
@@ -96,7 +132,15 @@ static enum http_result read_response(struct tunnel *tunnel)
     exchange->response_begun = exchange->raw || status / 100 != 1;
     if (status / 100 == 1)
         return relay_give(&tunnel->client, head.ptr, head.len) ? HTTP_DONE : HTTP_BAD;
-    return give_head(tunnel, head) ? HTTP_DONE : HTTP_BAD;
+    bool no_body = exchange->no_body || status == STATUS_NO_CONTENT || status == STATUS_NOT_MODIFIED;
+    if (exchange->persists && !http_response_frame(head, no_body, &exchange->response)) {
+        exchange->persists = false;
+        /* What was kept behind the request is thrown away after all: left there, it would make closing a reset. */
+        tunnel->client.readable = true;
+        loop_soon(&tunnel->network->loop, &tunnel->errand);
+    }
+    bool given = exchange->persists ? give_framed_head(tunnel, head) : give_head(tunnel, head);
+    return given ? HTTP_DONE : HTTP_BAD;
 }
 
 enum http_result exchange_begin_response(struct tunnel *tunnel)

@@ -74,6 +74,7 @@ struct http_body_reader {
 };
 
 void http_body_begin(const struct http_request *request, struct http_body_reader *reader);
+void http_body_expect(enum http_body kind, uint64_t length, struct http_body_reader *reader);
 /* HTTP_MORE: all of it was taken and more is to come. */
 enum http_result http_body_take(struct http_body_reader *reader, struct slice input, size_t *taken);
 
@@ -87,5 +88,17 @@ size_t http_refusal(enum net_refusal refusal, int status, bool connect, const ch
 size_t http_connect_write(const struct host *host, uint16_t port, const char *authorization, char *out,
                           size_t capacity);
 enum http_result http_response_parse(struct slice input, int *status, size_t *head_length);
+
+/* May another request follow this one on its connection, as far as the client is asked? */
+bool http_request_persists(const struct http_request *request);
+
+/* Where a response ends, by its head (from the status line to the empty one).
+ * False: its server's closing tells, or the head leaves a doubt. `no_body`: there
+ * is none whatever the head says (an answer to HEAD, 204, 304). */
+bool http_response_frame(struct slice head, bool no_body, struct http_body_reader *reader);
+
+/* A head whose end can be told, for a client whose connection goes on: without
+ * what was said to us alone. 0: does not fit. */
+size_t http_response_write(struct slice head, char *out, size_t capacity);
 
 #endif

@@ -23,15 +23,20 @@ enum state {
     BROKEN
 };
 
-void http_body_begin(const struct http_request *request, struct http_body_reader *reader)
+void http_body_expect(enum http_body kind, uint64_t length, struct http_body_reader *reader)
 {
-    *reader = (struct http_body_reader){.kind = request->body, .state = COUNTED};
-    if (request->body == HTTP_LENGTH)
-        reader->left = request->length;
-    if (request->body == HTTP_CHUNKED)
+    *reader = (struct http_body_reader){.kind = kind, .state = COUNTED};
+    if (kind == HTTP_LENGTH)
+        reader->left = length;
+    if (kind == HTTP_CHUNKED)
         reader->state = SIZE;
     else if (reader->left == 0)
         reader->state = OVER;
+}
+
+void http_body_begin(const struct http_request *request, struct http_body_reader *reader)
+{
+    http_body_expect(request->body, request->length, reader);
 }
 
 static int hex_digit(char byte)

@@ -41,6 +41,25 @@ static bool is_named_by_connection(const struct http_request *request, struct sl
     return false;
 }
 
+bool http_request_persists(const struct http_request *request)
+{
+    if (request->minor == 0 || request->upgrade)
+        return false;
+    for (size_t i = 0; i < request->header_count; i++) {
+        const struct http_header *header = &request->headers[i];
+        struct slice list = header->value;
+
+        if (!slice_equal_ignoring_case(header->name, SLICE("Connection")) &&
+            !slice_equal_ignoring_case(header->name, SLICE("Proxy-Connection")))
+            continue;
+        for (struct slice word; http_list_next(&list, &word);) {
+            if (slice_equal_ignoring_case(word, SLICE("close")))
+                return false;
+        }
+    }
+    return true;
+}
+
 static void put_header(struct wire_writer *out, struct slice name, struct slice value)
 {
     wire_put(out, name);

@@ -132,7 +132,9 @@ static void note_read(struct side *from, ssize_t length, size_t wanted)
 
 static enum flow copy(struct network *network, struct side *from, struct side *to)
 {
-    ssize_t length = recv(from->watch.fd, network->scratch, SCRATCH_SIZE, MSG_DONTWAIT);
+    /* Behind a request may stand another, which is to be read as such. */
+    bool peeks = from->is_client && from->tunnel->exchange && from->tunnel->exchange->persists;
+    ssize_t length = recv(from->watch.fd, network->scratch, SCRATCH_SIZE, MSG_DONTWAIT | (peeks ? MSG_PEEK : 0));
 
     if (length < 0 && errno == EAGAIN) {
         from->readable = false;
@@ -142,7 +144,10 @@ static enum flow copy(struct network *network, struct side *from, struct side *t
         return FLOW_BROKEN;
     note_read(from, length, SCRATCH_SIZE);
     struct slice bytes = {network->scratch, (size_t)length};
-    if (from->tunnel->exchange && from->is_client && !exchange_take_body(from->tunnel, &bytes))
+    if (from->tunnel->exchange &&
+        !(from->is_client ? exchange_take_body(from->tunnel, &bytes) : exchange_take_response(from->tunnel, &bytes)))
+        return FLOW_BROKEN;
+    if (peeks && bytes.len > 0 && recv(from->watch.fd, network->scratch, bytes.len, MSG_DONTWAIT) != (ssize_t)bytes.len)
         return FLOW_BROKEN;
     return bytes.len == 0 || relay_give(to, bytes.ptr, bytes.len) ? FLOW_MORE : FLOW_BROKEN;
 }
@@ -186,7 +191,9 @@ static enum flow carry(struct tunnel *tunnel, struct side *from, struct side *to
             give_pipe_back(network, to);
             return FLOW_WAIT;
         }
-        if (!from->readable) {
+        if (from->is_client && exchange_holds_client(tunnel))
+            return from->hung_up ? FLOW_BROKEN : FLOW_WAIT;
+        if (!from->readable || (tunnel->exchange && !from->is_client && tunnel->exchange->response_done)) {
             give_pipe_back(network, to);
             return FLOW_WAIT;
         }
@@ -229,6 +236,10 @@ void relay_continue(struct tunnel *tunnel)
         return;
     if (out == FLOW_BROKEN || in == FLOW_BROKEN) {
         tunnel_reset(tunnel);
+        return;
+    }
+    if (exchange_holds_client(tunnel) && tunnel->exchange->response_done && !tunnel->client.pending) {
+        tunnel_again(tunnel);
         return;
     }
     /* A plain request is over when the response is. */

@@ -21,7 +21,12 @@ static void expired(struct timer *timer);
 
 static void carry_on(struct errand *errand)
 {
-    relay_continue(TUNNEL_OF(errand, errand));
+    struct tunnel *tunnel = TUNNEL_OF(errand, errand);
+
+    if (tunnel->stage == STAGE_REQUEST)
+        request_ready(tunnel);
+    else
+        relay_continue(tunnel);
 }
 
 static void init_side(struct side *side, struct tunnel *tunnel, bool is_client)
@@ -139,6 +144,27 @@ void tunnel_close(struct tunnel *tunnel)
     network->tunnel_count--;
     if (network->listeners_paused && network->tunnel_count < network->tunnel_limit)
         listen_pause(network, false);
+}
+
+void tunnel_again(struct tunnel *tunnel)
+{
+    struct network *network = tunnel->network;
+
+    if (tunnel->allowed && network->config->tell_ends)
+        tell_end(tunnel);
+    end_side(network, &tunnel->server);
+    tunnel->server = (struct side){0};
+    init_side(&tunnel->server, tunnel, false);
+    free(tunnel->exchange);
+    tunnel->exchange = NULL;
+    tunnel->stage = STAGE_REQUEST;
+    tunnel->allowed = false;
+    tunnel->host = (struct host){0};
+    tunnel->address_count = 0;
+    tunnel->client.taken = 0;
+    tunnel->began = network->loop.now;
+    loop_timer_start(&network->loop, &tunnel->timer, LOOP_HANDSHAKE);
+    loop_soon(&network->loop, &tunnel->errand);
 }
 
 void tunnels_end(struct network *network)
@@ -265,7 +291,9 @@ static void client_ready(struct watch *watch, uint32_t events)
         drain(tunnel);
         return;
     case STAGE_REQUEST:
-        request_ready(tunnel);
+        if (!tunnel->errand.link
+                 .next) /* else it is looked at after this turn's events, of which one may be the old server's */
+            request_ready(tunnel);
         return;
     case STAGE_OPEN:
         relay_continue(tunnel);

@@ -93,6 +93,8 @@ void tunnel_refuse(struct tunnel *tunnel, enum net_refusal refusal, int status, 
 void tunnel_last_words(struct tunnel *tunnel, const void *bytes, size_t length);
 void tunnel_reset(struct tunnel *tunnel); /* closes both sides, the client's hard */
 void tunnel_close(struct tunnel *tunnel);
+/* A plain request and its response are over, and the client may send another. */
+void tunnel_again(struct tunnel *tunnel);
 void tunnel_tell_refused(struct tunnel *tunnel, enum net_refusal refusal);
 void tunnels_bury(struct network *network);
 void tunnels_end(struct network *network);                           /* closes them all */

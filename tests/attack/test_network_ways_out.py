@@ -44,6 +44,7 @@ def proxy():
 def http(raw, port=3128):
     s = socket.create_connection(("127.0.0.1", port), 9)
     s.sendall(raw)
+    s.shutdown(socket.SHUT_WR)
     s.settimeout(9)
     answer = b""
     try:

@@ -1,5 +1,6 @@
 """The two proxies inside, with clients and servers that are not as they should be."""
 
+import json
 import re
 import socket
 import struct
@@ -66,8 +67,7 @@ def test_answers_before_the_answer_are_handed_on(go, world):
 
 
 def test_the_client_learns_that_the_connection_ends(go):
-    """Whatever the server says: the next request is judged anew."""
-    answer = go("curl", "-sSi", "http://site.test/x")
+    answer = go("curl", "-sSi", "-H", "Proxy-Connection: close", "http://site.test/x")
     assert re.search(r"^connection: close\r?$", answer.stdout, re.MULTILINE | re.IGNORECASE), answer
     assert go("curl", "-sS", "http://site.test/a", "http://site.test/b").stdout == (
         "page /a of site.test\npage /b of site.test\n")
@@ -154,7 +154,7 @@ def test_a_client_that_says_its_request_slowly_is_understood(go):
         import socket, time
         proxy = socket.create_connection(("localhost", 3128), 10)
         proxy.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for byte in b"GET http://site.test/slow HTTP/1.1\\r\\nHost: site.test\\r\\n\\r\\n":
+        for byte in b"GET http://site.test/slow HTTP/1.1\\r\\nHost: site.test\\r\\nConnection: close\\r\\n\\r\\n":
             proxy.send(bytes([byte]))
             time.sleep(0.002)
         page = b""
@@ -168,3 +168,120 @@ def test_a_client_that_says_its_request_slowly_is_understood(go):
 def test_tls_at_the_http_proxy_is_told_that_it_is_wrong_there(go):
     answer = go("curl", "-sS", "--noproxy", "*", "-k", "https://localhost:3128/")
     assert answer.returncode == 35 and "wrong version number" in answer.stderr.lower(), answer
+
+
+# -- one connection, several requests
+
+CONVERSATION = """
+import json, socket, sys
+def read_answer(stream, method):
+    status = stream.readline()
+    if b" 103 " in status:
+        stream.readline(), stream.readline()
+        status = stream.readline()
+    if not status:
+        return "the end"
+    headers = {}
+    while (line := stream.readline()) not in (b"\\r\\n", b""):
+        name, value = line.decode().split(":", 1)
+        headers[name.lower()] = value.strip()
+    body = b""
+    if headers.get("transfer-encoding") == "chunked":
+        while size := int(stream.readline(), 16):
+            body += stream.read(size); stream.readline()
+        stream.readline()
+    elif method != "HEAD":
+        length = headers.get("content-length")
+        body = stream.read() if length is None else stream.read(int(length))
+    return [int(status.split()[1]), body.decode(), headers.get("connection")]
+connection = socket.create_connection(("localhost", 3128), 20); connection.settimeout(20)
+stream = connection.makefile("rb")
+for step in json.loads(sys.argv[1]):
+    connection.sendall("".join(step).encode())
+    for request in step:
+        print(json.dumps(read_answer(stream, request.split()[0])), flush=True)
+"""
+
+
+def converse(go, *steps, **keywords):
+    answer = go("/usr/bin/python3", "-c", CONVERSATION, json.dumps(steps), **keywords)
+    assert answer.returncode == 0, answer
+    return [json.loads(line) for line in answer.stdout.splitlines()]
+
+
+def request(url, method="GET", headers="", body=""):
+    if body:
+        headers += f"Content-Length: {len(body)}\r\n"
+    return f"{method} http://{url} HTTP/1.1\r\nHost: x\r\n{headers}\r\n{body}"
+
+
+def chunked(url):
+    return request(url, "POST", "Transfer-Encoding: chunked\r\n") + "4\r\nbody\r\n0\r\n\r\n"
+
+
+def test_one_connection_carries_several_requests_each_judged(go, site):
+    before = len(site.requests)
+    answers = converse(go, [request("site.test/a")], [request("six.test/b", "POST", body="some")], [request("site.test/c", "HEAD")],
+                       [request("site.test/d")], [request("other.test/e")], allow=["site.test", "six.test"])
+    assert answers == [[200, "page /a of site.test\n", "keep-alive"], [200, "page /b of six.test\n", "keep-alive"],
+                       [200, "", "keep-alive"], [200, "page /d of site.test\n", "keep-alive"],
+                       [403, "Connection blocked by network allowlist\n", "close"]], answers
+    assert [path for _, path, *_ in site.requests[before:]] == ["/a", "/c", "/d"]
+    assert [(path, body) for _, path, _, body in site.six.requests if path == "/b"][-1:] == [("/b", b"some")]
+
+
+def test_requests_sent_together_are_answered_in_order(go, site):
+    before = len(site.requests)
+    together = [request("site.test/1"), request("site.test/2", "PUT", body="x" * 50000), request("site.test/3"),
+                request("site.test/4", headers="Connection: close\r\n")]
+    answers = converse(go, together, ["GET http://site.test/never HTTP/1.1\r\n\r\n"])
+    assert [answer[1] for answer in answers[:4]] == [f"page /{n} of site.test\n" for n in (1, 2, 3, 4)], answers
+    assert answers[3][2] == "close" and answers[4] == "the end"
+    assert [len(body) for *_, body in site.requests[before:]] == [0, 50000, 0, 0]
+
+
+RESPONSES = {
+    "chunks": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n3\r\nabc\r\n0\r\n\r\n", "abc", True),
+    "a length": (b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcHTTP/1.1 200 OK\r\n\r\nsmuggled", "abc", True),
+    "nothing": (b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n", "", True),
+    "until the end": (b"HTTP/1.1 200 OK\r\n\r\nabc", "abc", False),
+    "an old version": (b"HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nabc", "abc", False),
+    "two heads": (b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", "abc", True),
+}
+
+
+@pytest.mark.parametrize("kind", RESPONSES)
+def test_a_connection_goes_on_only_where_the_response_ends_beyond_doubt(go, world, site, kind):
+    response, body, goes_on = RESPONSES[kind]
+    port = world.port()
+    world.serve((SERVER_V4, port), lambda c: (c.recv(1000), c.sendall(response)))
+    answers = converse(go, [request(f"site.test:{port}/"), request("site.test/next")])
+    assert answers[0][0] in (200, 204) and answers[0][1] == body and answers[0][2] == ("keep-alive" if goes_on else "close"), answers
+    if goes_on:
+        assert answers[1] == [200, "page /next of site.test\n", "keep-alive"]
+    else:
+        assert answers[1] != [200, "page /next of site.test\n", "keep-alive"], answers
+
+
+def test_chunks_of_a_request_end_before_the_next(go, world, site):
+    heads = []
+
+    def keep(connection):
+        heads.append(connection.recv(4000))
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+
+    port = world.port()
+    world.serve((SERVER_V4, port), keep)
+    answers = converse(go, [chunked(f"site.test:{port}/up"), request("site.test/next")])
+    assert [answer[0] for answer in answers] == [200, 200], answers
+    assert answers[1][1] == "page /next of site.test\n"
+    assert heads[0].endswith(b"\r\n\r\n4\r\nbody\r\n0\r\n\r\n") or heads[0].endswith(b"\r\n\r\n")
+
+
+def test_a_kept_connection_is_told_request_by_request(go, person):
+    events = person.home / "events.jsonl"
+    converse(go, [request("site.test/a")], [request("site.test/b")], [request("six.test/c")], allow=["site.test", "six.test"],
+             options=["--events", events])
+    lines = [json.loads(line) for line in events.read_text().splitlines()]
+    told = {(line["object"], line["count"]) for line in lines if line["kind"] == "net.connect"}
+    assert told == {("site.test:80", 1), ("site.test:80", 2), ("six.test:80", 1)}

@@ -36,6 +36,7 @@ for case in json.load(open(sys.argv[1])):
     with socket.create_connection(("localhost", 3128 if "request" in case else 1080), 10) as connection:
         if "request" in case:
             connection.sendall(case["request"].replace("LOGIN", LOGIN).replace("LONG", "x" * 70000).encode("latin-1"))
+            connection.shutdown(socket.SHUT_WR)  # or a connection that goes on is waited for
             print(json.dumps(received(connection, 5).decode("latin-1")))
             continue
         replies = []

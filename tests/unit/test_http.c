@@ -395,6 +395,64 @@ static void test_the_answer_of_a_proxy_above_is_understood(void **state)
         assert_int_equal(http_response_parse(bad[i], &status, &length), HTTP_BAD);
 }
 
+static void test_a_response_ends_where_its_head_says_beyond_doubt(void **state)
+{
+    static const struct slice plain[] = {
+        SLICE("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"),
+        SLICE("HTTP/1.1 200 OK\r\nServer: x y\r\ncontent-length:5 \r\nEmpty:\r\n\r\n"),
+    };
+    static const struct slice doubtful[] = {
+        SLICE("HTTP/1.1 200 OK\r\n\r\n"), /* until it is closed */
+        SLICE("HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\n"),
+        SLICE("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n"),
+        SLICE("HTTP/1.1 200 OK\r\nContent-Length: 5, 5\r\n\r\n"),
+        SLICE("HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\n"),
+        SLICE("HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n"),
+        SLICE("HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n"),
+        SLICE("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"),
+        SLICE("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"),
+        SLICE("HTTP/1.1 200 OK\r\nContent-Length : 5\r\n\r\n"),
+        SLICE("HTTP/1.1 200 OK\r\nX: y\r\n Content-Length: 5\r\nContent-Length: 7\r\n\r\n"), /* folded */
+        SLICE("HTTP/1.1 200 OK\r\nX: y\nContent-Length: 5\r\n\r\n"),
+        SLICE("HTTP/1.1 200 OK\r\nX: y\rContent-Length: 5\r\nContent-Length: 7\r\n\r\n"),
+        SLICE("HTTP/1.1 200 OK\r\nX: \0\r\nContent-Length: 5\r\n\r\n"),
+        SLICE("HTTP/1.1 200 OK\r\nno header\r\nContent-Length: 5\r\n\r\n"),
+    };
+    struct http_body_reader reader;
+    size_t taken;
+    (void)state;
+
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        assert_true(http_response_frame(plain[i], false, &reader));
+        assert_int_equal(http_body_take(&reader, SLICE("hello, and more"), &taken), HTTP_DONE);
+        assert_int_equal(taken, 5);
+        assert_true(http_response_frame(plain[i], true, &reader));
+        assert_int_equal(http_body_take(&reader, SLICE("next"), &taken), HTTP_DONE);
+        assert_int_equal(taken, 0);
+    }
+    assert_true(http_response_frame(SLICE("HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n"), false, &reader));
+    assert_int_equal(http_body_take(&reader, SLICE("3\r\nabc\r\n0\r\n\r\nHTTP"), &taken), HTTP_DONE);
+    assert_int_equal(taken, 13);
+    for (size_t i = 0; i < sizeof doubtful / sizeof *doubtful; i++) {
+        if (http_response_frame(doubtful[i], false, &reader))
+            fail_msg("response %zu", i);
+    }
+}
+
+static void test_a_response_is_said_anew_for_a_connection_that_goes_on(void **state)
+{
+    struct slice head = SLICE("HTTP/1.1 200 Fine\r\nconnection: close\r\nKeep-Alive: timeout=5\r\nX-Y:  z \r\n"
+                              "Content-Length: 0\r\n\r\n");
+    char out[200];
+    (void)state;
+
+    size_t length = http_response_write(head, out, sizeof out - 1);
+    assert_true(length > 0);
+    out[length] = '\0';
+    assert_string_equal(out, "HTTP/1.1 200 Fine\r\nX-Y: z\r\nContent-Length: 0\r\nConnection: keep-alive\r\n\r\n");
+    assert_int_equal(http_response_write(head, out, 40), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -412,6 +470,8 @@ int main(void)
         cmocka_unit_test(test_only_websocket_is_an_upgrade),
         cmocka_unit_test(test_a_proxy_above_gets_the_whole_url_and_its_own_password),
         cmocka_unit_test(test_the_answer_of_a_proxy_above_is_understood),
+        cmocka_unit_test(test_a_response_ends_where_its_head_says_beyond_doubt),
+        cmocka_unit_test(test_a_response_is_said_anew_for_a_connection_that_goes_on),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
