@@ -10,6 +10,7 @@ import pytest
 
 from judging import as_person, processes, wait_until
 from test_codex import READ_ONLY, WORKSPACE, path, pattern, profile, special
+from test_landlock_backend import CLONE3, EPERM, through
 
 PROFILE = json.dumps(READ_ONLY)
 
@@ -220,6 +221,16 @@ def test_directory_that_cannot_be_listed_is_hidden_whole(person):
     answer = person.codex(policy, "cat", file, seen)
     file.parent.chmod(0o755)
     assert answer.stdout == "content\n"
+
+
+def test_where_there_are_no_namespaces_nothing_weaker_takes_their_place(person):
+    """No fall-back to Landlock, as in Codex; what asks for no sandbox needs none."""
+    def run(policy):
+        return through(person, ["answer", str(CLONE3), str(EPERM)], "--sandbox-policy-cwd", str(person.project),
+                       "--permission-profile", json.dumps(policy), "--", "echo", "ran", name="codex-linux-sandbox")
+
+    assert refused(run(READ_ONLY), 1, "namespace"), run(READ_ONLY)
+    assert run({"type": "disabled"}).stdout == "ran\n"
 
 
 def test_settings_that_are_no_codex_policy_are_refused_with_their_place(person):

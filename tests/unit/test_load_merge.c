@@ -92,10 +92,11 @@ static void test_lists_append_and_scalars_override(void **state)
 
 static void test_a_later_source_takes_an_unbuilt_feature_back(void **state)
 {
-    struct loaded *asked =
-        load_two("{\"violation\": {\"watch\": \"all\"}, \"filesystem\": {\"tmp\": \"session\"}}", "{}");
-    struct loaded *back = load_two("{\"violation\": {\"watch\": \"all\"}, \"filesystem\": {\"tmp\": \"session\"}}",
-                                   "{\"violation\": {\"watch\": \"off\"}, \"filesystem\": {\"tmp\": \"private\"}}");
+    static const char first[] =
+        "{\"credentials\": {\"allowPlaintextInject\": true}, \"filesystem\": {\"tmp\": \"session\"}}";
+    struct loaded *asked = load_two(first, "{}");
+    struct loaded *back = load_two(first, "{\"credentials\": {\"allowPlaintextInject\": false}, "
+                                          "\"filesystem\": {\"tmp\": \"private\"}}");
 
     (void)state;
     assert_int_equal(asked->policy.unbuilt_count, 2);
