@@ -239,3 +239,8 @@ void doorman_main(void *argument, int socket, int records, pid_t init)
     receive_calls(&house);
     _exit(1);
 }
+
+void doorman_clear_away(void)
+{
+    lock_clear_away();
+}

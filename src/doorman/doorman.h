@@ -14,4 +14,7 @@
  * nothing is); `init` is pid 1 of the run, whose namespaces are entered. */
 void doorman_main(void *argument, int socket, int records, pid_t init);
 
+/* In the supervisor, once that process has ended. */
+void doorman_clear_away(void);
+
 #endif

@@ -6,8 +6,11 @@
  *
  * A file would be left behind in somebody's directory, the project's own
  * directory can be locked by the command itself (some do that) and by whoever may
- * read it, and what is in /proc/self/ns by everybody on the host. The queue stays
- * until the host is shut down: a few hundred bytes of the kernel's.
+ * read it, and what is in /proc/self/ns by everybody on the host.
+ *
+ * The last run takes the queue away: who uses it holds a second lock on it for as
+ * long as it lives, shared, and who gets that one alone knows that nobody does. A
+ * run that was killed leaves it to the next.
  *
  * Another user may have taken the name; then the next one is ours. Where no queue
  * can be had, it is the host's mount namespace: all runs in it share that, and
@@ -28,19 +31,50 @@
 /* Others hold it for microseconds; so the first looks follow closely. */
 enum { QUICK_ATTEMPTS = 40, ATTEMPTS = 5000 };
 
-enum { NAMES_MAX = 8 };
+enum { NAMES_MAX = 8, OPENINGS_MAX = 100 };
 
+struct queue_name {
+    char text[64];
+};
+
+static struct queue_name name_queue(unsigned number)
+{
+    struct queue_name name;
+
+    snprintf(name.text, sizeof name.text, number ? "/cloche-%u-%u" : "/cloche-%u", (unsigned)geteuid(), number);
+    return name;
+}
+
+static bool is_ours(int queue, struct stat *status)
+{
+    return fstat(queue, status) == 0 && status->st_uid == geteuid() && !(status->st_mode & 077);
+}
+
+/* Says that the queue is used, or learns that it is not. It ends with the process. */
+static bool note_use(int queue, short kind)
+{
+    struct flock whole = {.l_type = kind, .l_whence = SEEK_SET};
+
+    return fcntl(queue, F_OFD_SETLK, &whole) == 0;
+}
+
+/* -1: it is somebody else's, or there are no queues. */
 static int open_queue(unsigned number)
 {
     struct mq_attr attributes = {.mq_maxmsg = 1, .mq_msgsize = 1};
-    struct stat status;
-    char name[64];
+    const struct timespec pause = {.tv_nsec = 100000};
 
-    snprintf(name, sizeof name, number ? "/cloche-%u-%u" : "/cloche-%u", (unsigned)geteuid(), number);
-    FD_CLEANUP int queue = mq_open(name, O_RDONLY | O_CREAT | O_CLOEXEC, 0600, &attributes);
-    if (queue < 0 || fstat(queue, &status) < 0 || status.st_uid != geteuid() || status.st_mode & 077)
-        return -1;
-    return fd_take(&queue);
+    for (int i = 0; i < OPENINGS_MAX; i++) {
+        struct stat status;
+        FD_CLEANUP int queue = mq_open(name_queue(number).text, O_RDWR | O_CREAT | O_CLOEXEC, 0600, &attributes);
+        if (queue < 0 || !is_ours(queue, &status))
+            return -1;
+        /* Taken away between the two calls, it is nobody's common ground. */
+        if (note_use(queue, F_RDLCK) && is_ours(queue, &status) && status.st_nlink > 0)
+            return fd_take(&queue);
+        nanosleep(&pause, NULL);
+    }
+    return -1;
 }
 
 int lock_find(void)
@@ -50,6 +84,19 @@ int lock_find(void)
     for (unsigned number = 0; found < 0 && number < NAMES_MAX; number++)
         found = open_queue(number);
     return found >= 0 ? found : open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+}
+
+void lock_clear_away(void)
+{
+    struct stat status;
+
+    for (unsigned number = 0; number < NAMES_MAX; number++) {
+        FD_CLEANUP int queue = mq_open(name_queue(number).text, O_RDWR | O_CLOEXEC);
+        if (queue < 0 && errno == ENOENT)
+            return;
+        if (queue >= 0 && is_ours(queue, &status) && note_use(queue, F_WRLCK))
+            mq_unlink(name_queue(number).text);
+    }
 }
 
 int lock_open(int self, int lock)

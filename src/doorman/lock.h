@@ -9,6 +9,10 @@
 /* Before any namespace is entered. A descriptor, or -1. */
 int lock_find(void);
 
+/* By the supervisor, once a doorman of it has ended: leaves nothing behind if no
+ * other run needs it. */
+void lock_clear_away(void);
+
 /* Each thread has a descriptor of its own for it, made from house->lock. */
 int lock_open(int self, int lock);
 

@@ -128,6 +128,8 @@ void attending_end(struct attending *attending)
     while (waitpid(attending->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     attending->pid = -1;
+    if (attending->attendant->ended)
+        attending->attendant->ended();
 }
 
 bool attending_send(int socket, const int *descriptors, size_t count, struct error *err)

@@ -16,8 +16,9 @@ struct attendant {
      * others, signals are blocked, and it dies with the supervisor. */
     void (*main)(void *argument, int socket, int kept, pid_t init);
     void *argument;
-    int kept;     /* one of the supervisor's that it keeps as well; -1: none */
-    bool at_once; /* the command waits for it before its execve */
+    int kept;            /* one of the supervisor's that it keeps as well; -1: none */
+    bool at_once;        /* the command waits for it before its execve */
+    void (*ended)(void); /* once it has been there and is no more; NULL: nothing is left to be done */
 };
 
 /* One that has been started, or is to be. */

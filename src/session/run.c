@@ -63,6 +63,7 @@ enum jail_end session_run(struct session *session, char *const *argv, int contro
         .main = doorman_main,
         .argument = &session->plan,
         .at_once = session->plan.doorman.datagrams,
+        .ended = doorman_clear_away,
     };
     struct jail_watch watches[WATCH_COUNT];
     struct jail_company company = {.watches = watches, .watch_count = WATCH_NETWORK};

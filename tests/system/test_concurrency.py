@@ -280,3 +280,44 @@ def test_disk_of_the_project_is_free_a_moment_after_the_run_and_not_before(perso
     finally:
         os.close(watch)
         subprocess.run(["umount", "-l", disk], stderr=subprocess.DEVNULL, check=False)
+
+
+# Their lock
+
+WATCHED_QUEUES = r"""
+mount -t mqueue none /mnt
+cd "$PROJECT"
+queues() { echo "$1" $(ls /mnt); }
+run() { setpriv --reuid "$WHO" --regid "$WHO" --clear-groups "$CLOCHE" run sh -c "$1"; }
+queues before
+run 'echo 1 >first; while [ ! -e end ]; do sleep 0.02; done; echo 1 >last' & first=$!
+for i in $(seq 1000); do [ -e first ] && break; sleep 0.02; done
+queues during
+others=
+for i in 1 2 3 4 5 6 7 8; do run "mkdir d$i; mv d$i e$i; echo $i >e$i/f" & others="$others $!"; done
+wait $others
+queues one-left
+echo >end
+wait $first
+queues after
+setpriv --reuid "$WHO" --regid "$WHO" --clear-groups "$CLOCHE" run sh -c 'echo 1 >started; sleep 99' & killed=$!
+for i in $(seq 1000); do [ -e started ] && break; sleep 0.02; done
+kill -9 $killed
+wait $killed || queues killed
+run 'echo 1 >next'
+queues next
+"""
+
+
+def test_what_the_runs_of_a_user_share_is_gone_with_the_last(person):
+    if os.geteuid():
+        pytest.skip("only root can watch message queues in an ipc namespace of its own")
+    answer = subprocess.run(["unshare", "--mount", "--ipc", "--propagation", "private", "sh", "-ec", WATCHED_QUEUES],
+                            env={**person.environment, "PROJECT": str(person.project), "WHO": str(person.uid),
+                                 "CLOCHE": str(person.binaries / "cloche")},
+                            capture_output=True, text=True, timeout=PATIENCE * 2, check=False)  # fmt: skip
+    queue = f"cloche-{person.uid}"
+    assert answer.stdout.splitlines() == ["before", f"during {queue}", f"one-left {queue}", "after",
+                                          f"killed {queue}", "next"], answer
+    assert sorted(path.name for path in person.project.glob("e*/f")) == ["f"] * 8
+    assert (person.project / "last").exists() and (person.project / "next").exists()
