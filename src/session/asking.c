@@ -101,7 +101,7 @@ static bool ask(struct asking *asking, const struct net_question *question)
 
 enum net_appeal asking_appeal(struct asking *asking, const struct net_question *question)
 {
-    bool can_ask = peer_is_there(asking->peer) && asking->peer->greeted && asking->asks;
+    bool can_ask = peer_is_there(asking->peer) && asking->peer->greeted && asking->peer->asks;
 
     switch ((enum net_question_kind)question->kind) {
     case NET_ASK_DNS:
@@ -169,7 +169,7 @@ bool asking_hear(struct asking *asking, struct net_judge *judge, int link, struc
         return true;
     }
     asking->peer->greeted = true;
-    asking->asks = json_is_true(json_object_get(root, "asks"));
+    asking->peer->asks = json_is_true(json_object_get(root, "asks"));
     settle_unasked(asking, judge, link);
     return true;
 }

@@ -25,7 +25,6 @@ struct asking_grant {
 
 struct asking {
     struct peer *peer;
-    bool asks; /* the embedder has somebody to ask */
     bool late; /* it has not greeted in time: the policy as it was given holds */
     uint32_t last_number;
     int timer; /* ticks while something is open; -1: not made yet */

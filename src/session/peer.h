@@ -20,6 +20,7 @@ struct peer {
     int fd;      /* -1: there is none */
     bool broken; /* it has ended */
     bool greeted;
+    bool asks; /* it has somebody to ask */
     bool told;     /* something that it should have read before it hears of our end */
     char *pending; /* a line that did not fit into the socket, from where it broke off */
     size_t pending_length;

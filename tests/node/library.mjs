@@ -50,7 +50,7 @@ async function wrapped(command, ...more) {
   const ran = await run(await SandboxManager.wrapWithSandbox(command, ...more))
   SandboxManager.cleanupAfterCommand()
   // The observer's and the proxy's words may come a moment after the end.
-  await new Promise(done => setTimeout(done, 150))
+  await new Promise(done => setTimeout(done, 60))
   return ran
 }
 
@@ -262,6 +262,79 @@ const scenes = {
     const seen = lines()
     await SandboxManager.reset()
     return seen
+  },
+
+  'the environment inside': async () => {
+    await SandboxManager.initialize(base({ allowedDomains: ['a.test'] }))
+    const inside = (await wrapped('env -0')).stdout.split('\0').filter(Boolean)
+    await SandboxManager.reset()
+    const out = {}
+    for (const variable of inside.sort()) {
+      const [name, ...value] = variable.split('=')
+      if (process.env[name] === value.join('=') || /^(_|SHLVL|PWD|OLDPWD)$/.test(name)) continue
+      out[name] = value.join('=').replace(/[0-9a-f]{32}/g, 'TOKEN').replace(/^\d{5}$/, 'PORT').replace(/-javaagent:.*/, 'AGENT')
+    }
+    return out
+  },
+
+  'answers of the proxy': async () => {
+    await SandboxManager.initialize(base({ allowedDomains: ['127.0.0.1:1'], deniedDomains: ['evil.test'], deniedDomainReasons: { 'evil.test': 'no evil' } }))
+    const proxy = `--max-time 10 --noproxy '' -x "$HTTP_PROXY"`
+    const first = text => text.split('\r\n').filter(line => /^HTTP|^X-Proxy-Error/i.test(line))
+    const seen = {
+      plain: (await wrapped(`curl -si ${proxy} http://other.test/`)).stdout,
+      tunnel: (await wrapped(`curl -sv -p -o /dev/null ${proxy} http://evil.test:443/ 2>&1 | grep -a '^< ' | cut -c3-`)).stdout,
+      dead: (await wrapped(`curl -s -o /dev/null -w '%{http_code}' ${proxy} http://127.0.0.1:1/`)).stdout,
+      socks: (await wrapped(`curl -s --max-time 10 --noproxy '' -x "$FTP_PROXY" http://other.test/; echo $?`)).stdout,
+      noToken: (await wrapped(`curl -si --max-time 10 --noproxy '' -x http://localhost:3128 http://other.test/`)).stdout,
+      direct: (await wrapped('exec 3<>/dev/tcp/192.0.2.1/80')).stderr.split(':').at(-1).trim(),
+      loopback: (await wrapped(`exec 3<>/dev/tcp/127.0.0.1/${port}`)).stderr.split(':').at(-1).trim(),
+    }
+    SandboxManager.getSandboxViolationStore().clear()
+    await SandboxManager.reset()
+    return { ...seen, plain: [first(seen.plain), seen.plain.split('\r\n\r\n').at(-1)], noToken: first(seen.noToken), tunnel: first(seen.tunnel) }
+  },
+
+  'keys of the configuration': async () => {
+    process.env.SOME_SECRET = 'secret'
+    mkdirSync('tree/inner', { recursive: true })
+    writeFileSync('tree/inner/f', 'f\n')
+    writeFileSync('tree/g', 'g\n')
+    writeFileSync('a.hidden', 'hidden\n')
+    mkdirSync('repository')
+    await run('git init -q repository')
+    const python = text => `python3 -c '${text}'`
+    const cases = [
+      ['allowRead within denyRead', {}, { denyRead: ['tree'], allowRead: ['tree/inner'] }, {}, 'cat tree/inner/f; cat tree/g'],
+      ['a literal entry', {}, { denyRead: [{ path: 'tree/g', literal: true }] }, {}, 'cat tree/g; cat tree/inner/f'],
+      ['a pattern for reading', {}, { denyRead: ['*.hidden'] }, {}, 'cat a.hidden; echo on'],
+      ['a trailing /**', {}, { allowWrite: ['tree/**'] }, {}, 'echo x >tree/new && echo written; echo x >outside-tree'],
+      ['denyWrite above allowWrite', {}, { allowWrite: ['tree/inner'], denyWrite: ['tree'] }, {}, 'echo x >tree/inner/new && echo written'],
+      ['allowWrite of what is absent', {}, { allowWrite: ['absent/dir'] }, {}, 'mkdir -p absent/dir && echo made'],
+      ['allowGitConfig off', {}, {}, {}, 'cd repository && echo "[alias] x = !true" >>.git/config && echo written'],
+      ['allowGitConfig on', {}, { allowGitConfig: true }, {}, 'cd repository && echo "[alias] x = !true" >>.git/config && echo written; echo x >.git/hooks/post-commit && echo hook'],
+      ['git.safeDirectories', {}, {}, { git: { safeDirectories: ['/some/where'] } }, 'git config --get-all safe.directory'],
+      ['filesystem.disabled', {}, { disabled: true, allowWrite: [] }, {}, `echo x >${outside}/disabled && echo written; rm -f ${outside}/disabled`],
+      ['a variable that is denied', {}, {}, { credentials: { envVars: [{ name: 'SOME_SECRET', mode: 'deny' }] } }, 'echo "[$SOME_SECRET]"'],
+      ['a file that is denied', {}, {}, { credentials: { files: [{ path: 'tree/g', mode: 'deny' }] } }, 'cat tree/g; echo on'],
+      ['unix sockets', {}, {}, {}, python('import socket; socket.socket(socket.AF_UNIX)') + ' && echo made'],
+      ['allowAllUnixSockets', { allowAllUnixSockets: true }, {}, {}, python('import socket; socket.socket(socket.AF_UNIX)') + ' && echo made'],
+      ['a server inside', {}, {}, {}, python('import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); s.listen(); print(1)')],
+      ['user namespaces', {}, {}, {}, 'unshare -U true && echo made'],
+      ['allowNestedUserNamespaces', {}, {}, { allowNestedUserNamespaces: true }, 'unshare -U true && echo made'],
+      ['protected names', {}, {}, {}, 'for n in .gitconfig .gitmodules .bashrc .bash_profile .zshrc .zprofile .profile .ripgreprc .mcp.json .vscode/x .idea/x .claude/commands/x .claude/agents/x; do mkdir -p $(dirname $n) && echo x >$n && echo $n; done'],
+      ['processes of the host', {}, {}, {}, `kill -0 ${process.pid} && echo seen`],
+      ['ports of the external proxy', { httpProxyPort: port, socksProxyPort: port }, {}, {}, `curl -s --noproxy '' -x http://localhost:3128 http://any.test/`],
+    ]
+    const out = {}
+    for (const [name, network, filesystem, more, command] of cases) {
+      await SandboxManager.initialize(base(network, filesystem, more))
+      out[name] = (await wrapped(command)).stdout
+      await SandboxManager.reset()
+    }
+    delete process.env.SOME_SECRET
+    SandboxManager.getSandboxViolationStore().clear()
+    return out
   },
 
   'the store': () => {

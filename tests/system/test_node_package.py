@@ -50,9 +50,14 @@ def test_the_package_keeps_its_promises(agent, name):
     assert int(re.search(r"^# pass (\d+)$", ran.stdout, re.M)[1]) >= 5
 
 
-# Where the package differs from what it stands in for, on purpose.
+# Where the package differs from what it stands in for, on purpose: in these keys of a scene.
 OURS = {
-    "names that are exported": "it has errors and a class of its own besides",
+    # There is no port on the host; programs that ignore proxies need no help; TMPDIR is another where
+    # /tmp/claude is somebody else's, and works.
+    "the environment inside": {"CLAUDE_CODE_HOST_HTTP_PROXY_PORT", "CLAUDE_CODE_HOST_SOCKS_PROXY_PORT",
+                               "GIT_SSH_COMMAND", "JAVA_TOOL_OPTIONS", "TMPDIR"},
+    # Any connection is accepted inside, and then judged.
+    "answers of the proxy": {"direct"},
 }
 
 
@@ -62,10 +67,14 @@ def test_it_behaves_as_sandbox_runtime_does(agent):
     ours = json.loads(ran.stdout)
     assert list(ours) == list(RECORD)
     for scene, recorded in RECORD.items():
-        if scene in OURS:
-            assert set(recorded) <= set(ours[scene]), scene
-        else:
-            assert ours[scene] == recorded, scene
+        if scene == "names that are exported":
+            assert set(recorded) <= set(ours[scene])
+            continue
+        different = OURS.get(scene, set())
+        if different:
+            recorded = {key: value for key, value in recorded.items() if key not in different}
+            ours[scene] = {key: value for key, value in ours[scene].items() if key not in different}
+        assert ours[scene] == recorded, scene
 
 
 def test_configurations_are_judged_in_the_words_of_sandbox_runtime(agent):
