@@ -108,7 +108,7 @@ _cloche_explain()
         *) _cloche_files "$current" ;;
         esac
     elif [[ $current == -* ]]; then
-        _cloche_words "$_cloche_valued $_cloche_plain --json" "$current"
+        _cloche_words "$_cloche_valued $_cloche_plain --json --bwrap" "$current"
     elif [[ $current == [/.~]* ]]; then
         _cloche_files "$current"
     else
@@ -147,7 +147,7 @@ _cloche()
 
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _cloche_words 'run explain check presets init trust doctor log annotate help --help --version' "$current"
+        _cloche_words 'run explain check presets init trust doctor log annotate import help --help --version' "$current"
         return
     fi
 
@@ -183,6 +183,15 @@ _cloche()
         ;;
     doctor) _cloche_words '--json --help' "$current" ;;
     log) _cloche_log "$current" "$previous" ;;
+    import)
+        if [[ $previous == --from ]]; then
+            _cloche_words 'claude codex bwrap' "$current"
+        elif [[ $current == -* ]]; then
+            _cloche_words '--from --help' "$current"
+        else
+            _cloche_files "$current"
+        fi
+        ;;
     annotate)
         if [[ $previous == --events ]]; then
             _cloche_files "$current"
@@ -190,7 +199,7 @@ _cloche()
             _cloche_words '--events --run --help' "$current"
         fi
         ;;
-    help) _cloche_words 'run explain check presets init trust doctor log annotate' "$current" ;;
+    help) _cloche_words 'run explain check presets init trust doctor log annotate import' "$current" ;;
     esac
 }
 

@@ -1,7 +1,7 @@
 # Completion of cloche for fish. Offers what `cloche COMMAND --help` lists.
 
 set -l presets base dev strict open readonly workspace opencode claude codex mcp
-set -l commands run explain check presets init trust doctor log annotate help
+set -l commands run explain check presets init trust doctor log annotate import help
 
 # Where the command that `cloche run` starts begins: the first word that is
 # neither an option nor the value of one. Fails if it has not begun.
@@ -54,8 +54,9 @@ complete -c cloche -n "not __cloche_uses $commands" -a trust -d "Let a project's
 complete -c cloche -n "not __cloche_uses $commands" -a doctor -d 'What this host can enforce'
 complete -c cloche -n "not __cloche_uses $commands" -a log -d 'What was denied, when, by which rule'
 complete -c cloche -n "not __cloche_uses $commands" -a annotate -d 'Error output with what was denied'
+complete -c cloche -n "not __cloche_uses $commands" -a import -d 'Make a policy of the settings of another program'
 complete -c cloche -n "not __cloche_uses $commands" -a help -d 'The options of a command'
-complete -c cloche -n '__cloche_uses help' -a 'run explain check presets init trust doctor log annotate'
+complete -c cloche -n '__cloche_uses help' -a 'run explain check presets init trust doctor log annotate import'
 complete -c cloche -n "not __cloche_uses $commands" -l version -d 'Show the version'
 complete -c cloche -n 'not __cloche_command_start >/dev/null' -s h -l help -d 'Show help'
 
@@ -90,7 +91,7 @@ complete -c cloche -n '__cloche_uses run' -x -a '(__cloche_complete_command)'
 
 complete -c cloche -n '__cloche_uses explain' -a 'read: write: net: unix: env:' -d Question
 complete -c cloche -n '__cloche_uses explain doctor log' -l json -d 'One JSON object instead of lines'
-complete -c cloche -n '__cloche_uses check trust log' -F
+complete -c cloche -n '__cloche_uses check trust log import' -F
 complete -c cloche -n '__cloche_uses presets' -a "$presets" -d 'Built-in policy'
 complete -c cloche -n '__cloche_uses init' -s p -l preset -x -a "$presets" -d 'What it extends'
 complete -c cloche -n '__cloche_uses trust' -l revoke -d 'Trust it no longer'
@@ -107,3 +108,5 @@ complete -c cloche -n '__cloche_uses log' -s f -l follow -d 'Wait for more'
 complete -c cloche -n '__cloche_uses log' -l html -r -F -d 'Write a page'
 complete -c cloche -n '__cloche_uses log' -l verify -d 'Is the chain unbroken?'
 complete -c cloche -n '__cloche_uses annotate' -l events -r -F -d 'What run --events wrote'
+complete -c cloche -n '__cloche_uses import' -l from -x -a 'claude codex bwrap' -d 'Whose settings'
+complete -c cloche -n '__cloche_uses explain' -l bwrap -d 'The nearest command line of bubblewrap'

@@ -38,10 +38,12 @@
 #include "cli/options.h"
 #include "cli/report.h"
 #include "host/examine.h"
+#include "plan/bwrap.h"
 #include "session/hint.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct explained {
     const char *question;
@@ -293,6 +295,10 @@ int command_explain(int argc, char **argv)
     if (options.help)
         return help_print("explain") ? STATUS_OK : STATUS_REFUSED;
     log_set_level(options.level);
+    if (options.bwrap && (options.json || options.question_count)) {
+        log_error("explain: --bwrap prints a command line: it goes with neither --json nor a question");
+        return STATUS_REFUSED;
+    }
 
     if (options.automatic && !examine_namespaces_usable())
         options.request.backend = BACKEND_LANDLOCK;
@@ -307,7 +313,10 @@ int command_explain(int argc, char **argv)
     }
 
     struct text out = text_in(&arena);
-    if (options.json) {
+    if (options.bwrap) {
+        plan_print_bwrap(&session.plan, environ, options.request.command, &out);
+        say_refused(&options, &session);
+    } else if (options.json) {
         print_json(&options, &session, &explanation, &out);
     } else if (options.question_count == 0) {
         report_plan(&options, &session, &out);

@@ -18,6 +18,7 @@ static const char general[] = "Put a command under glass: it sees and touches on
                               "  doctor    what this host can enforce, and how to get what is missing\n"
                               "  log       what was denied, when, by which rule; as a page for a browser, too\n"
                               "  annotate  a command's error output with what was denied, for a model to read\n"
+                              "  import    make a policy of settings of Claude Code or Codex, or of a bwrap line\n"
                               "  help      this, or the options of a command\n"
                               "\n"
                               "  cloche COMMAND --help     options of a command\n"
@@ -88,6 +89,8 @@ static const char explain[] = "Say what a run with these options may do, and why
                               "\n";
 
 static const char explain_tail[] = "  --json                    one JSON object instead of lines\n"
+                                   "  --bwrap                   the nearest command line of bubblewrap, and what it\n"
+                                   "                            cannot express\n"
                                    "\n"
                                    "\"unheld\": the policy refuses it, but no lock holds that yet.\n"
                                    "Ends with 0 if all of it is allowed, 1 if not, 125 without a valid policy.\n";
@@ -168,6 +171,17 @@ static const char annotate[] = "Append what was denied to a command's error outp
                                "between <sandbox_violations> and </sandbox_violations> follows, with what would\n"
                                "allow each. These tags are taken out of the text itself: they cannot be forged.\n";
 
+static const char import[] = "Make a policy of the settings of another program.\n"
+                             "\n"
+                             "Usage: cloche import [--from KIND] FILE\n"
+                             "       cloche import -- bwrap ARGUMENT...\n"
+                             "\n"
+                             "  --from KIND               claude (settings.json), codex (config.toml), bwrap;\n"
+                             "                            without it the name tells\n"
+                             "\n"
+                             "The policy goes to standard output. What could not be carried over is said, and\n"
+                             "stands in the policy as comments. Nothing is run, and nothing else is read.\n";
+
 struct page {
     const char *command;
     const char *parts[3];
@@ -183,6 +197,7 @@ static const struct page pages[] = {
     {"doctor", {doctor}},
     {"log", {log_page}},
     {"annotate", {annotate}},
+    {"import", {import}},
 };
 
 void help_print_general(FILE *to)

@@ -5,9 +5,9 @@
 #include "cli/options.h"
 
 #include "base/text.h"
-#include "policy/source.h"
 #include "host/degraded.h"
 #include "policy/problems.h"
+#include "policy/source.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -27,6 +27,7 @@ enum action {
     ACTION_VERBOSE,
     ACTION_QUIET,
     ACTION_JSON,
+    ACTION_BWRAP,
     ACTION_HELP
 };
 
@@ -66,6 +67,7 @@ static const struct option_word option_words[] = {
     {"verbose", 'v', false, ACTION_VERBOSE, 0},
     {"quiet", 'q', false, ACTION_QUIET, 0},
     {"json", 0, false, ACTION_JSON, 0},
+    {"bwrap", 0, false, ACTION_BWRAP, 0},
     {"help", 'h', false, ACTION_HELP, 0},
 };
 
@@ -83,7 +85,7 @@ static const char *const backends[] = {"auto", "namespaces", "landlock", NULL};
 
 static bool offered(const struct parser *parser, const struct option_word *word)
 {
-    return word->action != ACTION_JSON || parser->user == OPTIONS_FOR_EXPLAIN;
+    return (word->action != ACTION_JSON && word->action != ACTION_BWRAP) || parser->user == OPTIONS_FOR_EXPLAIN;
 }
 
 static const char *help_of(const struct parser *parser)
@@ -244,6 +246,9 @@ static bool apply(struct parser *parser, const struct option_word *word, const c
         return true;
     case ACTION_JSON:
         options->json = true;
+        return true;
+    case ACTION_BWRAP:
+        options->bwrap = true;
         return true;
     case ACTION_HELP:
         options->help = true;

@@ -19,6 +19,7 @@ struct options {
     const char *shell_text; /* -c */
     bool automatic;         /* --backend auto: namespaces, or what else there is */
     bool json;              /* explain only */
+    bool bwrap;             /* likewise */
     const char *events;     /* --events; NULL: none */
     bool help;
     enum log_level level;

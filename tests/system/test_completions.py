@@ -95,6 +95,8 @@ def terminal(request, tmp_path):
     ("cloche lo\t--fol\t", ["log", "--follow"]),
     ("cloche log --kind sysc\t", ["log", "--kind", "syscall"]),
     ("cloche log --html some-p\t", ["log", "--html", "some-policy.json"]),
+    ("cloche imp\t--from cla\tsome-p\t", ["import", "--from", "claude", "some-policy.json"]),
+    ("cloche explain --bw\t", ["explain", "--bwrap"]),
     ("cloche ann\t--events some-p\t", ["annotate", "--events", "some-policy.json"]),
     ("cloche run --pres\topenc\ttrue", ["run", "--preset", "opencode", "true"]),
     ("cloche run -p works\ttrue", ["run", "-p", "workspace", "true"]),
@@ -133,7 +135,7 @@ def offered(name):
 def test_the_options_are_those_of_the_help(name):
     helped = set()
     for words in ([], ["run"], ["explain"], ["check"], ["presets"], ["init"], ["trust"], ["doctor"], ["log"],
-                  ["annotate"]):
+                  ["annotate"], ["import"]):
         helped |= set(re.findall(r"--[a-z][a-z-]+", help_of(*words)))
     assert offered(name) | {"--help"} == helped | {"--help"}
 
