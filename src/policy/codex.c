@@ -226,8 +226,9 @@ static void untagged_profile(struct loader *loader, const json_t *root)
         untagged_files(loader, files);
     else
         codex_entries_apply(loader, &nothing);
-    bool enabled = network && !json_is_null(network) && codex_members(loader, &at_network, network, in_network) &&
-                   codex_flag(loader, &at_network, network, "enabled", false);
+    bool said = network && !json_is_null(network) && codex_members(loader, &at_network, network, in_network) &&
+                !json_is_null(json_object_get(network, "enabled"));
+    bool enabled = said && codex_flag(loader, &at_network, network, "enabled", false);
     codex_network(loader, &at_network, enabled);
 }
 

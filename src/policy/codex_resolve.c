@@ -152,36 +152,48 @@ static bool refuse_link(const struct policy *policy, struct problems *problems, 
     return false;
 }
 
-static bool is_spoken_for(const struct policy *policy, struct slice path)
+struct protection {
+    struct policy *policy;
+    const struct tree *tree;
+    struct problems *problems;
+    struct map spoken; /* paths that an entry names */
+};
+
+static void note_spoken(struct protection *protection)
 {
-    for (size_t i = 0; i < policy->paths.count; i++) {
-        const struct path_rule *rule = &policy->paths.items[i];
-        if (rule->list == LIST_RULES && rule->pattern.literal && !rule->dropped && slice_equal(rule->real, path))
-            return true;
+    for (size_t i = 0; i < protection->policy->paths.count; i++) {
+        struct path_rule *rule = &protection->policy->paths.items[i];
+        if (rule->list == LIST_RULES && rule->pattern.literal && !rule->dropped)
+            *map_at(&protection->spoken, rule->real) = protection;
     }
-    return false;
 }
 
-static void add_read_rule(struct policy *policy, const struct tree_place *place, struct origin origin)
+static void add_read_rule(struct protection *protection, const struct tree_place *place, struct origin origin)
 {
-    if (is_spoken_for(policy, place->path))
+    void **spoken = map_at(&protection->spoken, place->path);
+
+    if (*spoken)
         return;
-    policy_add_path(policy, (struct path_rule){.list = LIST_RULES,
-                                               .access = ACCESS_READ,
-                                               .text = place->path,
-                                               .pattern = {.text = place->path, .fixed = place->path, .literal = true},
-                                               .real = place->path,
-                                               .node = place->node,
-                                               .origin = origin});
+    *spoken = protection;
+    policy_add_path(protection->policy,
+                    (struct path_rule){.list = LIST_RULES,
+                                       .access = ACCESS_READ,
+                                       .text = place->path,
+                                       .pattern = {.text = place->path, .fixed = place->path, .literal = true},
+                                       .real = place->path,
+                                       .node = place->node,
+                                       .origin = origin});
 }
 
-static void protect_name(struct policy *policy, const struct tree *tree, struct problems *problems, struct slice path)
+static void protect_name(struct protection *protection, struct slice path)
 {
     struct origin origin = {"built-in", "the names that Codex protects"};
+    const struct policy *policy = protection->policy;
     struct tree_place place;
+    struct tree_place pointed;
 
-    if (is_spoken_for(policy, path) || !tree_follow(tree, policy->arena, path, &place, NULL) ||
-        refuse_link(policy, problems, origin, path, place.links, place.link_count))
+    if (map_get(&protection->spoken, path) || !tree_follow(protection->tree, policy->arena, path, &place, NULL) ||
+        refuse_link(policy, protection->problems, origin, path, place.links, place.link_count))
         return;
     /* A root that was closed (chmod 0, in an earlier run) can be opened again by the
      * command: then the name is held as one that is to come. */
@@ -189,23 +201,24 @@ static void protect_name(struct policy *policy, const struct tree *tree, struct 
         place.path = path;
         place.node = NODE_ABSENT;
     }
-    add_read_rule(policy, &place, origin);
-    struct tree_place pointed;
+    add_read_rule(protection, &place, origin);
     if (place.node == NODE_FILE && slice_is(path_name(place.path), ".git") &&
-        git_layout_pointer(tree, policy->arena, place.path, &pointed) &&
-        !refuse_link(policy, problems, origin, pointed.path, pointed.links, pointed.link_count))
-        add_read_rule(policy, &pointed, origin);
+        git_layout_pointer(protection->tree, policy->arena, place.path, &pointed) &&
+        !refuse_link(policy, protection->problems, origin, pointed.path, pointed.links, pointed.link_count))
+        add_read_rule(protection, &pointed, origin);
 }
 
 void codex_protect(struct policy *policy, const struct tree *tree, struct problems *problems)
 {
+    struct protection protection = {policy, tree, problems, map_in(policy->arena)};
     size_t count = policy->paths.count;
 
+    note_spoken(&protection);
     for (size_t i = 0; i < count; i++) {
         const struct path_rule rule = policy->paths.items[i];
         if (rule.no_links && !rule.dropped)
             refuse_link(policy, problems, rule.origin, rule.text, rule.links, rule.link_count);
         for (size_t j = 0; is_writable_root(&rule) && rule.list == LIST_RULES && protected_by_codex[j]; j++)
-            protect_name(policy, tree, problems, path_join(policy->arena, rule.real, slice_of(protected_by_codex[j])));
+            protect_name(&protection, path_join(policy->arena, rule.real, slice_of(protected_by_codex[j])));
     }
 }

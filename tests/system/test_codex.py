@@ -575,6 +575,16 @@ def test_settings_of_codex_are_a_policy_of_cloche(person, policy, files):
         assert person.allowed(f"write:{file}", "-s", f"codex:{settings}") == expected
 
 
+def test_explain_names_the_entry_that_decides(person):
+    secret = person.file("secret/file")
+    settings = person.file(person.home / "codex.json", profile(
+        special("root", "read"), special("project_roots", "write"), path(secret.parent, "deny")))
+    for question, place in ((f"read:{secret}", "file_system.entries[2]"), ("write:file", "file_system.entries[1]"),
+                            ("read:/usr/bin/env", "file_system.entries[0]"), ("write:.git", "names that Codex protects")):
+        answer = person.cloche("explain", "-s", f"codex:{settings}", question)
+        assert place in answer.stdout, answer.stdout
+
+
 def test_under_the_name_cloche_secrets_stay_hidden_and_its_own_names_protected(person):
     key = person.file(person.home / ".ssh/id_rsa")
     settings = person.file(person.home / "codex.json", WORKSPACE)

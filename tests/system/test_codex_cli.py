@@ -116,6 +116,14 @@ def test_signals_reach_the_command(person, number):
     assert wait_until(lambda: not processes(mark))
 
 
+def test_no_home_is_needed(person):
+    answer = subprocess.run([person.binaries / "codex-linux-sandbox", "--sandbox-policy-cwd", person.project,
+                             "--permission-profile", PROFILE, "--", "/bin/sh", "-c", "echo ran; echo > not"],
+                            cwd=person.project, env={}, capture_output=True, text=True, check=False, timeout=60,
+                            **as_person(person))
+    assert answer.stdout == "ran\n" and not (person.project / "not").exists()
+
+
 def test_words_that_are_no_utf8_are_passed_on(person):
     assert person.codex(READ_ONLY, "printf", "%s", os.fsdecode(b"a\xffb")).stdout == os.fsdecode(b"a\xffb")
 
