@@ -4,30 +4,15 @@
 #include "doorman/confine.h"
 
 #include "doorman/own_filter.h"
+#include "plan/rights.h"
 
 #include <errno.h>
-#include <linux/capability.h>
-#include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-/* Those of a command whose root may do with files what root may (jail/capabilities.c). */
-enum {
-    FILE_CAPABILITIES =
-        1 << CAP_CHOWN | 1 << CAP_DAC_OVERRIDE | 1 << CAP_FOWNER | 1 << CAP_FSETID | 1 << CAP_SETUID | 1 << CAP_SETGID
-};
-
-/* All that ABI 2 knows of changing files: what the ruleset handles for a command
- * whose reads are not listed. */
-#define CHANGE_RIGHTS                                                                                 \
-    (LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE | \
-     LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |       \
-     LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |    \
-     LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER)
 
 static bool keep_capabilities(uint32_t kept)
 {

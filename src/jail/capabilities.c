@@ -10,17 +10,12 @@
  * none away, and do not reach pid 1, which has more of them. */
 #include "jail/capabilities.h"
 
+#include "plan/rights.h"
+
 #include <errno.h>
-#include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-/* All of them are among the first 32. */
-enum {
-    FILE_CAPABILITIES =
-        1 << CAP_CHOWN | 1 << CAP_DAC_OVERRIDE | 1 << CAP_FOWNER | 1 << CAP_FSETID | 1 << CAP_SETUID | 1 << CAP_SETGID
-};
 
 bool capabilities_drop(bool keep_files, struct error *err)
 {

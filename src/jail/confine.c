@@ -91,7 +91,7 @@ static uint64_t rights_of(enum grant_kind kind)
     case GRANT_LIST:
         return LANDLOCK_ACCESS_FS_READ_DIR;
     case GRANT_WRITE:
-        return CHANGE_RIGHTS;
+        return CHANGE_RIGHTS | RIGHT_TRUNCATE;
     case GRANT_DEVICE:
         return LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | CHANGE_FILE_RIGHTS | RIGHT_DEVICES;
     }
@@ -159,7 +159,7 @@ static bool carry_out(const struct confinement *confinement, const struct grant 
 static struct ruleset_attributes attributes_for(const struct plan *plan, int abi)
 {
     struct ruleset_attributes attributes = {
-        .handled_files = READ_RIGHTS | LANDLOCK_ACCESS_FS_READ_DIR | (CHANGE_RIGHTS & ~RIGHT_TRUNCATE),
+        .handled_files = READ_RIGHTS | LANDLOCK_ACCESS_FS_READ_DIR | CHANGE_RIGHTS,
     };
 
     if (abi >= ABI_TRUNCATE)

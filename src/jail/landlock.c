@@ -53,7 +53,7 @@ static struct ruleset_attributes attributes_for(const struct plan *plan, int abi
 
     /* Mounts cannot be made under a file ruleset, and nested sandboxes must. */
     if (!plan->nested_user_namespaces)
-        attributes.handled_files = CHANGE_RIGHTS & ~RIGHT_TRUNCATE;
+        attributes.handled_files = CHANGE_RIGHTS;
     if (!plan->nested_user_namespaces && plan->landlock_reads)
         attributes.handled_files |= READ_RIGHTS;
     if (!plan->nested_user_namespaces && abi >= ABI_TRUNCATE && (plan->landlock_reads || is_file_handed_in()))
@@ -82,7 +82,7 @@ bool landlock_apply(const struct plan *plan, int *kept, struct error *err)
     if (ruleset.handled) {
         for (size_t i = 0; i < plan->landlock_count; i++)
             allow_path(&ruleset, plan->landlock[i].path,
-                       plan->landlock[i].write ? READ_RIGHTS | CHANGE_RIGHTS : READ_RIGHTS);
+                       plan->landlock[i].write ? READ_RIGHTS | CHANGE_RIGHTS | RIGHT_TRUNCATE : READ_RIGHTS);
         ruleset_allow_standard_descriptors(&ruleset);
     }
     bool taken_on = ruleset_take_on(&ruleset, err);
