@@ -19,15 +19,16 @@ from test_terminal import Terminal
 
 @pytest.fixture
 def worker(person):
-    """Somebody with a git identity and a secret. Nothing around the project may change."""
+    """Somebody with a git identity and a secret. Nothing around the project may change, but for cloche's own log."""
     person.file(person.home / ".gitconfig", "[user]\n\tname = Some Body\n\temail = somebody@example.org\n"
                 "[init]\n\tdefaultBranch = main\n[advice]\n\tdetachedHead = false\n")
     person.file(person.home / ".ssh/id_ed25519", "secret\n")
+    apart = {person.project, person.directory(person.home / ".local/state")}
     before = []
-    person.freeze = lambda: before.append(fingerprint(person.base, {person.project}))
+    person.freeze = lambda: before.append(fingerprint(person.base, apart))
     person.freeze()
     yield person
-    assert fingerprint(person.base, {person.project}) == before[-1]
+    assert fingerprint(person.base, apart) == before[-1]
 
 
 def work(person, script, *options, **keywords):
