@@ -342,8 +342,10 @@ bool network_open(struct session *session, struct arena *shared, int control_fd,
                                           .host_ports = host_ports,
                                           .host_port_count = plan->host_port_count,
                                           .outlets = plan->publish_port_count > 0};
-    /* Pid 1 finds out; the doorman, if there is one who connects sockets, will do without the kernel's help. */
-    if (arena_is_shared(shared) && plan->doorman.sockets)
+    /* Pid 1 finds out; the doorman, if there is one who connects sockets, will do without the kernel's help. srt has
+     * nothing but its proxies. */
+    bool promised = session->around.personality != PERSONALITY_SRT;
+    if (arena_is_shared(shared) && (plan->doorman.sockets || !promised))
         session->plan.announced = network->inside.announced = &network->announced;
     return true;
 }

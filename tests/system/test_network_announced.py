@@ -63,7 +63,7 @@ def test_what_is_not_named_is_refused_at_once_and_told(without, site, world):
     for target in ("http://other.test/", f"http://{OTHER_V4}/", f"http://[{SERVER_V6}]/", f"http://{SERVER_V4}:81/"):
         answer = without("curl", "-sSf", "-m", "9", "--noproxy", "*", target)
         assert answer.returncode not in (0, 28), answer
-        assert "denied: network to " in answer.stderr, answer
+        assert "cloche: denied" in answer.stderr and "to allow it: --allow-domain " in answer.stderr, answer
     assert len(site.requests) == before
     assert world.names.asked[asked:] == []
 
@@ -145,6 +145,18 @@ def test_nobody_gets_further_by_announcing_himself(without, site):
     assert len(site.requests) == before
     assert "200" in without(*script, allow=[SERVER_V4, "site.test"]).stdout, "the positive control"
     assert [path for _, path, *_ in site.requests[before:]] == ["/forged", "/forged"]
+
+
+def test_srt_has_its_proxies_all_the_same(world, person, site):
+    settings = person.file("settings.json", {"network": {"allowedDomains": ["site.test"], "deniedDomains": []},
+                                             "filesystem": {"denyRead": [], "allowWrite": [], "denyWrite": []}})
+
+    def run(*command):
+        return world.run(person, *NO_NETFILTER, person.binaries / "srt", "-s", settings, *command)
+
+    assert run("curl", "-sS", "http://site.test/x").stdout == "page /x of site.test\n"
+    assert "blocked-by-allowlist" in run("curl", "-sSi", "http://other.test/x").stdout
+    assert run("curl", "-sS", "-m", "9", "--noproxy", "*", f"http://{OTHER_V4}/x").returncode in (7, 56, 52)
 
 
 def test_a_policy_without_a_doorman_is_refused_by_name(world, person, site):
