@@ -116,6 +116,7 @@ struct look {
 enum { MISSES_BEFORE_LISTING = 10, LOOKS_OF_MOST = 200, LOOKS_BEFORE_LISTING = 4 };
 
 struct directory {
+    struct slice path;
     size_t looks;
     size_t misses;
     bool listed;
@@ -128,8 +129,7 @@ struct host_tree {
     struct map looks;
     struct map directories;
     size_t looks_in_all;
-    struct slice last_path; /* rules about one place stand together */
-    struct directory *last;
+    struct directory *last; /* rules about one place stand together */
     char buffer[PATH_MAX]; /* the path that was looked at last, with its NUL */
     size_t absent_length;  /* its length, if nothing was there; else 0 */
 };
@@ -162,15 +162,14 @@ static struct directory *directory_of(struct host_tree *host, struct slice path)
 {
     struct slice parent = path_parent(path);
 
-    if (!host->last || !slice_equal(parent, host->last_path)) {
+    if (!host->last || !slice_equal(parent, host->last->path)) {
         struct directory *known = map_get(&host->directories, parent);
         if (!known) {
-            parent = arena_slice(host->arena, parent);
             known = ARENA_NEW(host->arena, struct directory);
-            *map_at(&host->directories, parent) = known;
+            known->path = arena_slice(host->arena, parent);
+            *map_at(&host->directories, known->path) = known;
         }
         host->last = known;
-        host->last_path = parent;
     }
     return host->last;
 }
