@@ -166,11 +166,30 @@ struct cloche_event {
 typedef void cloche_event_callback(void *argument, cloche_process *process, const struct cloche_event *event);
 CLOCHE_API void cloche_session_on_event(cloche_session *session, cloche_event_callback *callback, void *argument);
 
+/* A host that no list of a filtered network names. The connection waits, five minutes
+ * at most, until cloche_answer says yes or no: in the callback or later. */
+struct cloche_question {
+    size_t size;
+    uint32_t number; /* of the process's */
+    const char *host;
+    uint16_t port;
+};
+
+typedef void cloche_ask_callback(void *argument, cloche_process *process, const struct cloche_question *question);
+
+/* For commands started from then on. Without one, what no list names is refused. */
+CLOCHE_API void cloche_session_on_ask(cloche_session *session, cloche_ask_callback *callback, void *argument);
+
+/* A yes is for one connection. `reason` is what the client and the log are told of a
+ * no; NULL: nothing. */
+CLOCHE_API bool cloche_answer(cloche_process *process, uint32_t number, bool allow, const char *reason,
+                              cloche_error **error);
+
 /* A descriptor that can be read when there is something to dispatch: events, or
- * the end of a process. Only for poll and its kin. */
+ * questions, or the end of a process. Only for poll and its kin. */
 CLOCHE_API int cloche_session_fd(const cloche_session *session);
 
-/* Never waits. Says how many events there were; -1: see `error`. */
+/* Never waits. Says how many events and questions there were; -1: see `error`. */
 CLOCHE_API int cloche_dispatch(cloche_session *session, cloche_error **error);
 
 /* ---- for programs that start commands themselves ---- */

@@ -56,6 +56,7 @@ static const char policy_options[] = "Policy:\n"
                                      "                            protected-names, metadata, truncate\n"
                                      "  --control-fd N            take new lists of hosts from this descriptor\n"
                                      "  --lifeline-fd N           end the run when the other end of this pipe is gone\n"
+                                     "  --session-fd N            a socket: events, questions and lists of hosts\n"
                                      "  --events FILE|fd:N        what was refused or connected to, as JSON lines\n"
                                      "  --ask                     (refused for now)\n"
                                      "\n";

@@ -22,6 +22,7 @@ enum action {
     ACTION_DEGRADED,
     ACTION_CONTROL,
     ACTION_LIFELINE,
+    ACTION_SESSION,
     ACTION_EVENTS,
     ACTION_UNBUILT,
     ACTION_VERBOSE,
@@ -62,6 +63,7 @@ static const struct option_word option_words[] = {
     {"events", 0, true, ACTION_EVENTS, 0},
     {"control-fd", 0, true, ACTION_CONTROL, 0},
     {"lifeline-fd", 0, true, ACTION_LIFELINE, 0},
+    {"session-fd", 0, true, ACTION_SESSION, 0},
     {"backend", 0, true, ACTION_BACKEND, 0},
     {"allow-degraded", 0, true, ACTION_DEGRADED, 0},
     {"verbose", 'v', false, ACTION_VERBOSE, 0},
@@ -232,6 +234,8 @@ static bool apply(struct parser *parser, const struct option_word *word, const c
         return take_descriptor(parser, name, value, &options->request.control_fd, err);
     case ACTION_LIFELINE:
         return take_descriptor(parser, name, value, &options->request.lifeline_fd, err);
+    case ACTION_SESSION:
+        return take_descriptor(parser, name, value, &options->request.session_fd, err);
     case ACTION_EVENTS:
         options->events = value;
         return true;

@@ -12,6 +12,7 @@
 #include "cli/report.h"
 #include "policy/variables.h"
 #include "session/events_target.h"
+#include "session/peer.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -124,10 +125,24 @@ static enum jail_end attempt(struct arena *arena, const struct options *options,
     return end;
 }
 
+/* What the program at the other end says comes like the lines of --control-fd. */
+static bool take_peer(struct session_request *request, struct peer *peer, struct error *err)
+{
+    *peer = (struct peer){.fd = -1};
+    if (request->session_fd == 0)
+        return true;
+    if (request->control_fd)
+        return error_set(err, "--session-fd takes what --control-fd would: give one of the two");
+    request->peer = peer;
+    request->control_fd = request->session_fd;
+    return peer_adopt(request->session_fd, peer, err);
+}
+
 int command_run(int argc, char **argv)
 {
     struct arena arena ARENA_CLEANUP = {0};
     struct options options;
+    struct peer peer;
     struct error err;
 
     if (!options_parse(&arena, OPTIONS_FOR_RUN, argc, argv, &options, &err)) {
@@ -142,7 +157,8 @@ int command_run(int argc, char **argv)
         return STATUS_REFUSED;
     }
 
-    if (options.events && !events_target_open(&arena, options.events, &options.request, &err)) {
+    if ((options.events && !events_target_open(&arena, options.events, &options.request, &err)) ||
+        !take_peer(&options.request, &peer, &err)) {
         log_error("%s", err.text);
         return STATUS_REFUSED;
     }
@@ -160,6 +176,7 @@ int command_run(int argc, char **argv)
         options.request.backend = BACKEND_LANDLOCK;
         end = attempt(&arena, &options, true, NULL, &status, &err);
     }
+    peer_close(&peer);
     if (end == JAIL_ENDED)
         return status;
     if (err.text[0])

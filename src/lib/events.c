@@ -1,16 +1,12 @@
-/* Lines of JSON from the binary. They come from our own program, and names in them
- * from the command: a line is bounded, and what is no event is passed over. */
+/* Events: what is no event is passed over. */
 #include "lib/handles.h"
 
 #include <errno.h>
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-enum { LINE_MAX_LENGTH = 256 * 1024, CHUNK = 32768, READY_MAX = 16 };
+enum { READY_MAX = 16 };
 
 static const char *text_of(json_t *object, const char *key)
 {
@@ -42,62 +38,17 @@ static bool note(cloche_process *process, const char *line, size_t length)
     if (is_event && strcmp(event.kind, "run") == 0 && event.operation && strcmp(event.operation, "start") == 0)
         process->started = true;
     if (is_event && process->session->on_event)
-        process->session->on_event(process->session->argument, process, &event);
+        process->session->on_event(process->session->event_argument, process, &event);
     json_decref(root);
     return is_event;
 }
 
-/* Takes the whole lines out of what was read. */
-static int take_lines(cloche_process *process)
+int process_hear(cloche_process *process, cloche_error **error)
 {
-    char *rest = process->line;
-    size_t length = process->line_length;
-    int count = 0;
+    int told = lines_read(&process->events, note, process, error);
+    int asked = told < 0 ? -1 : lines_read(&process->talk, talk_note, process, error);
 
-    for (char *end; (end = memchr(rest, '\n', length)); rest = end + 1) {
-        *end = '\0';
-        count += note(process, rest, (size_t)(end - rest));
-        length -= (size_t)(end - rest) + 1;
-    }
-    memmove(process->line, rest, length);
-    process->line_length = length;
-    return count;
-}
-
-static bool make_room(cloche_process *process, cloche_error **error)
-{
-    if (process->line_length > LINE_MAX_LENGTH)
-        process->line_length = 0; /* not a line of ours */
-    if (process->line_capacity - process->line_length >= CHUNK)
-        return true;
-    size_t capacity = process->line_length + 2 * (size_t)CHUNK;
-    char *grown = realloc(process->line, capacity);
-    if (!grown)
-        return fail_memory(error);
-    process->line = grown;
-    process->line_capacity = capacity;
-    return true;
-}
-
-int events_read(cloche_process *process, cloche_error **error)
-{
-    int count = 0;
-
-    while (process->events >= 0) {
-        if (!make_room(process, error))
-            return -1;
-        ssize_t got = recv(process->events, process->line + process->line_length, CHUNK, MSG_DONTWAIT);
-        if (got > 0) {
-            process->line_length += (size_t)got;
-            count += take_lines(process);
-        } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
-            close(process->events); /* which takes it out of the session's descriptor, too */
-            process->events = -1;
-        } else if (errno == EAGAIN) {
-            break;
-        }
-    }
-    return count;
+    return asked < 0 ? -1 : told + asked;
 }
 
 int cloche_dispatch(cloche_session *session, cloche_error **error)
@@ -112,7 +63,7 @@ int cloche_dispatch(cloche_session *session, cloche_error **error)
     }
     for (int i = 0; i < got; i++) {
         cloche_process *process = ready[i].data.ptr;
-        int told = events_read(process, error);
+        int told = process_hear(process, error);
         if (told < 0 || !process_look(process, error))
             return -1;
         count += told;

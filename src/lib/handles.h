@@ -35,8 +35,24 @@ struct cloche_session {
     int epoll;
     struct cloche_process *processes;
     cloche_event_callback *on_event;
-    void *argument;
+    void *event_argument;
+    cloche_ask_callback *on_ask;
+    void *ask_argument;
 };
+
+/* A descriptor that lines come from. */
+struct lines {
+    int fd; /* -1: there is none, or it is at its end */
+    char *text;
+    size_t length;
+    size_t capacity;
+};
+
+/* Reads what is there, and calls `take` with each line, which ends with a NUL. How many of them it counted;
+ * negative: see `error`. */
+int lines_read(struct lines *lines, bool (*take)(struct cloche_process *process, const char *line, size_t length),
+               struct cloche_process *process, cloche_error **error);
+void lines_close(struct lines *lines);
 
 struct cloche_process {
     cloche_session *session;
@@ -44,12 +60,9 @@ struct cloche_process {
     pid_t pid;
     int pidfd;
     int lifeline; /* the run ends when this is closed */
-    int events;   /* -1: at its end */
-    int control;  /* -1: its network is not filtered */
-    char *line;   /* the beginning of an event */
-    size_t line_length;
-    size_t line_capacity;
-    bool started; /* it said so */
+    struct lines events;
+    struct lines talk; /* with its supervisor, where its network is filtered */
+    bool started;      /* it said so */
     bool ended;
     struct cloche_status status;
 };
@@ -81,8 +94,12 @@ int launch_and_listen(char *const *argv, const char *directory, char **output, c
 /* A descriptor like `fd`, but never 0 to 2: those are replaced in what is started. */
 int beyond_standard(int fd);
 
-/* Reads what is there, and tells the callback. How many events; negative: see `error`. */
-int events_read(cloche_process *process, cloche_error **error);
+/* Reads what is there, and tells the callbacks. How many of them were called; negative: see `error`. */
+int process_hear(cloche_process *process, cloche_error **error);
+
+/* One line to its supervisor. */
+bool talk_send(cloche_process *process, const char *line, cloche_error **error);
+bool talk_note(cloche_process *process, const char *line, size_t length);
 
 /* Notes that it has ended, if it has. False: see `error`. */
 bool process_look(cloche_process *process, cloche_error **error);

@@ -1,6 +1,6 @@
 /* A run is a process of the binary with three descriptors beside its standard
  * ones: a lifeline, whose other end only this program has, so that the run ends
- * with the handle and with the program; events; and new lists of hosts. */
+ * with the handle and with the program; events; and one to talk about hosts. */
 #include "lib/handles.h"
 
 #include <errno.h>
@@ -51,15 +51,24 @@ static bool add_descriptor(struct words *words, const char *option, const char *
 struct ends {
     int lifeline;
     int events;
-    int control;
+    int talk;
 };
 
 static bool open_ends(cloche_process *process, struct ends *ends, cloche_error **error)
 {
-    bool good = make_pair(&process->lifeline, &ends->lifeline) && make_pair(&process->events, &ends->events) &&
-                (!process->session->filtered || make_pair(&process->control, &ends->control));
+    bool good = make_pair(&process->lifeline, &ends->lifeline) && make_pair(&process->events.fd, &ends->events) &&
+                (!process->session->filtered || make_pair(&process->talk.fd, &ends->talk));
 
     return good || fail(error, CLOCHE_ERROR_SYSTEM, errno, "cannot make the descriptors of a run");
+}
+
+/* Before it is there: its connections wait for this. */
+static bool greet(cloche_process *process, cloche_error **error)
+{
+    return process->talk.fd < 0 ||
+           talk_send(process,
+                     process->session->on_ask ? "{\"ready\":true,\"asks\":true}" : "{\"ready\":true,\"asks\":false}",
+                     error);
 }
 
 static bool write_words(const cloche_process *process, const struct ends *ends, const char *const *argv,
@@ -68,7 +77,7 @@ static bool write_words(const cloche_process *process, const struct ends *ends, 
     return session_words(process->session, "run", &process->session->policy, words, error) &&
            add_descriptor(words, "--lifeline-fd", "", ends->lifeline, error) &&
            add_descriptor(words, "--events", "fd:", ends->events, error) &&
-           (ends->control < 0 || add_descriptor(words, "--control-fd", "", ends->control, error)) &&
+           (ends->talk < 0 || add_descriptor(words, "--session-fd", "", ends->talk, error)) &&
            words_add(words, "--", error) && words_add_all(words, argv, error);
 }
 
@@ -80,8 +89,8 @@ static bool start(cloche_process *process, const struct cloche_spawn *spawn, con
                          .environment = spawn->environment ? (char *const *)spawn->environment : environ,
                          .directory = spawn->directory,
                          .standard = {spawn->input, spawn->output, spawn->diagnostics},
-                         .kept = {ends->lifeline, ends->events, ends->control},
-                         .kept_count = ends->control < 0 ? 2 : 3};
+                         .kept = {ends->lifeline, ends->events, ends->talk},
+                         .kept_count = ends->talk < 0 ? 2 : 3};
 
     process->pid = launch(&how, error);
     if (process->pid < 0)
@@ -92,7 +101,8 @@ static bool start(cloche_process *process, const struct cloche_spawn *spawn, con
     struct epoll_event end = {.events = EPOLLIN | EPOLLONESHOT, .data.ptr = process};
     struct epoll_event news = {.events = EPOLLIN, .data.ptr = process};
     if (epoll_ctl(process->session->epoll, EPOLL_CTL_ADD, process->pidfd, &end) < 0 ||
-        epoll_ctl(process->session->epoll, EPOLL_CTL_ADD, process->events, &news) < 0)
+        epoll_ctl(process->session->epoll, EPOLL_CTL_ADD, process->events.fd, &news) < 0 ||
+        (process->talk.fd >= 0 && epoll_ctl(process->session->epoll, EPOLL_CTL_ADD, process->talk.fd, &news) < 0))
         return fail(error, CLOCHE_ERROR_SYSTEM, errno, "cannot watch over a run");
     return true;
 }
@@ -115,15 +125,15 @@ cloche_process *cloche_spawn(cloche_session *session, const struct cloche_spawn 
         return NULL;
     }
     process->session = session;
-    process->pid = process->pidfd = process->lifeline = process->events = process->control = -1;
+    process->pid = process->pidfd = process->lifeline = process->events.fd = process->talk.fd = -1;
     process->next = session->processes;
     session->processes = process;
-    bool good = open_ends(process, &ends, error) && write_words(process, &ends, spawn.argv, &words, error) &&
-                start(process, &spawn, &ends, &words, error);
+    bool good = open_ends(process, &ends, error) && greet(process, error) &&
+                write_words(process, &ends, spawn.argv, &words, error) && start(process, &spawn, &ends, &words, error);
     words_free(&words);
     close_if_open(&ends.lifeline);
     close_if_open(&ends.events);
-    close_if_open(&ends.control);
+    close_if_open(&ends.talk);
     if (good)
         return process;
     cloche_process_free(process);
@@ -176,19 +186,20 @@ int cloche_wait(cloche_process *process, int milliseconds, struct cloche_status 
 
     for (;;) {
         int left = milliseconds < 0 ? -1 : (int)(end > now() ? end - now() : 0);
-        struct pollfd polled[2] = {{.fd = process->ended ? -1 : process->pidfd, .events = POLLIN},
-                                   {.fd = process->events, .events = POLLIN}};
+        struct pollfd polled[3] = {{.fd = process->ended ? -1 : process->pidfd, .events = POLLIN},
+                                   {.fd = process->events.fd, .events = POLLIN},
+                                   {.fd = process->talk.fd, .events = POLLIN}};
         /* What was told last comes with the end. */
-        if (process->ended && process->events < 0)
+        if (process->ended && process->events.fd < 0)
             break;
-        int ready = poll(polled, 2, left);
+        int ready = poll(polled, 3, left);
         if (ready < 0 && errno != EINTR) {
             fail(error, CLOCHE_ERROR_SYSTEM, errno, "cannot wait for a run");
             return -1;
         }
         if (ready == 0)
             return 0;
-        if (ready > 0 && polled[1].revents && events_read(process, error) < 0)
+        if (ready > 0 && (polled[1].revents || polled[2].revents) && process_hear(process, error) < 0)
             return -1;
         if (ready > 0 && polled[0].revents && !process_look(process, error))
             return -1;
@@ -239,8 +250,8 @@ void cloche_process_free(cloche_process *process)
     if (!process)
         return;
     close_if_open(&process->lifeline);
-    close_if_open(&process->events);
-    close_if_open(&process->control);
+    lines_close(&process->events);
+    lines_close(&process->talk);
     if (!process->ended && process->pidfd >= 0)
         end(process->pidfd);
     close_if_open(&process->pidfd);
@@ -250,6 +261,5 @@ void cloche_process_free(cloche_process *process)
             break;
         }
     }
-    free(process->line);
     free(process);
 }

@@ -5,11 +5,9 @@
 
 #include <errno.h>
 #include <jansson.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 enum { STATUS_REFUSED = 125 };
@@ -162,7 +160,7 @@ void cloche_session_free(cloche_session *session)
 
 /* ---- another policy ---- */
 
-/* One line for --control-fd: a list of what --settings takes. A preset has a
+/* One line for --session-fd: a list of what --settings takes. A preset has a
  * prefix there. */
 static char *control_line(const struct words *policy, cloche_error **error)
 {
@@ -181,32 +179,6 @@ static char *control_line(const struct words *policy, cloche_error **error)
     return text;
 }
 
-/* The binary reads whenever it is not stopped. A line of which a part is all that
- * could be sent must not be gone on with: it gets no more of them. */
-static bool send_line(cloche_process *process, const char *line, cloche_error **error)
-{
-    enum { PATIENCE = 2000 };
-    size_t length = strlen(line);
-
-    for (size_t done = 0; done <= length;) {
-        struct pollfd polled = {.fd = process->control, .events = POLLOUT};
-        struct iovec parts[2] = {{(char *)line + done, length - done}, {(char *)"\n", 1}};
-        struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
-        ssize_t sent = sendmsg(process->control, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (sent >= 0)
-            done += (size_t)sent;
-        else if (errno == EPIPE || errno == ECONNRESET)
-            return true; /* what has ended has no use for it */
-        else if (errno != EINTR && (errno != EAGAIN || poll(&polled, 1, PATIENCE) == 0)) {
-            int number = errno;
-            close(process->control);
-            process->control = -1;
-            return fail(error, CLOCHE_ERROR_SYSTEM, number, "cannot tell a running command its new policy");
-        }
-    }
-    return true;
-}
-
 bool cloche_session_update(cloche_session *session, const cloche_policy *policy, cloche_error **error)
 {
     struct words words = {0};
@@ -219,8 +191,8 @@ bool cloche_session_update(cloche_session *session, const cloche_policy *policy,
                 words_add_all(&words, (const char *const *)policy->options.items, error) &&
                 (line = control_line(&policy->options, error));
     for (cloche_process *process = session->processes; good && process; process = process->next) {
-        if (process->control >= 0 && !process->ended)
-            good = send_line(process, line, error);
+        if (process->talk.fd >= 0 && !process->ended)
+            good = talk_send(process, line, error);
     }
     free(line);
     if (!good) {
@@ -263,7 +235,13 @@ bool cloche_explain(cloche_session *session, const char *question, bool *allowed
 void cloche_session_on_event(cloche_session *session, cloche_event_callback *callback, void *argument)
 {
     session->on_event = callback;
-    session->argument = argument;
+    session->event_argument = argument;
+}
+
+void cloche_session_on_ask(cloche_session *session, cloche_ask_callback *callback, void *argument)
+{
+    session->on_ask = callback;
+    session->ask_argument = argument;
 }
 
 int cloche_session_fd(const cloche_session *session)

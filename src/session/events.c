@@ -83,8 +83,8 @@ static void write_line(void *argument, struct slice line)
     start_lines(events);
     event_log_append(&events->log, line);
     event_stream_write(&events->stream, line);
-    /* Lost where the embedder does not read. */
-    if (events->session->request->peer)
+    /* Lost where the embedder does not read; --events is for one that wants all of them. */
+    if (events->session->request->peer && events->stream.fd < 0)
         peer_tell(events->session->request->peer, line);
 }
 

@@ -49,9 +49,32 @@ static int connect_to(struct slice name)
     return fd_take(&fd);
 }
 
-bool peer_open(const char *session, struct peer *peer)
+static bool say_hello(struct peer *peer, const char *text)
 {
     struct arena arena ARENA_CLEANUP = {0};
+
+    return peer_say(peer,
+                    slice_of(arena_printf(&arena, "{\"hello\":\"%s\",\"version\":\"" CLOCHE_VERSION "\",\"pid\":%d}",
+                                          text, (int)getpid())));
+}
+
+bool peer_adopt(int fd, struct peer *peer, struct error *err)
+{
+    int type;
+    socklen_t length = sizeof type;
+
+    *peer = (struct peer){.fd = -1};
+    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) < 0)
+        return error_set_errno(err, errno, "--session-fd %d cannot be used", fd);
+    if (type != SOCK_STREAM)
+        return error_set(err, "--session-fd %d must be a socket of streams", fd);
+    peer->fd = fd;
+    say_hello(peer, "");
+    return true;
+}
+
+bool peer_open(const char *session, struct peer *peer)
+{
     const char *colon = strchr(session, ':');
 
     *peer = (struct peer){.fd = -1};
@@ -60,9 +83,7 @@ bool peer_open(const char *session, struct peer *peer)
     peer->fd = connect_to((struct slice){session, (size_t)(colon - session)});
     if (peer->fd < 0)
         return false;
-    return peer_say(peer,
-                    slice_of(arena_printf(&arena, "{\"hello\":\"%s\",\"version\":\"" CLOCHE_VERSION "\",\"pid\":%d}",
-                                          colon + 1, (int)getpid())));
+    return say_hello(peer, colon + 1);
 }
 
 static void keep(struct peer *peer, struct slice rest)

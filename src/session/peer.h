@@ -1,6 +1,6 @@
 /* The program that embeds cloche and wants to be told and asked while a command
- * of its runs: it listens at an abstract unix socket whose name it gave us. One
- * JSON object a line, both ways.
+ * of its runs: it listens at an abstract unix socket whose name it gave us, or gave us
+ * one end of a pair. One JSON object a line, both ways.
  *
  *   we say:   {"hello":TEXT,...}, then events as --events has them, and
  *             {"ask":NUMBER,"host":"...","port":443}; at the end {"end":true}
@@ -9,6 +9,7 @@
 #ifndef CLOCHE_SESSION_PEER_H
 #define CLOCHE_SESSION_PEER_H
 
+#include "base/error.h"
 #include "base/slice.h"
 
 #include <stdbool.h>
@@ -20,11 +21,14 @@ struct peer {
     int fd;      /* -1: there is none */
     bool broken; /* it has ended */
     bool greeted;
-    bool asks; /* it has somebody to ask */
+    bool asks;     /* it has somebody to ask */
     bool told;     /* something that it should have read before it hears of our end */
     char *pending; /* a line that did not fit into the socket, from where it broke off */
     size_t pending_length;
 };
+
+/* A socket that leads to it already. */
+bool peer_adopt(int fd, struct peer *peer, struct error *err);
 
 /* `session` is NAME:TEXT. False where it cannot be: the embedder has ended, or is
  * another user's; a run goes on without it. */

@@ -24,6 +24,7 @@ struct session_request {
     unsigned accepted;             /* by --allow-degraded: bits of host/degraded.h */
     int control_fd;                /* --control-fd; 0: none */
     int lifeline_fd;               /* --lifeline-fd; 0: none */
+    int session_fd;                /* --session-fd, which leads to `peer`; 0: none */
     int events_fd;                 /* of --events; 0: none */
     const char *events_file;       /* its absolute path; NULL: it has none */
     const char *working_directory; /* where the command starts; NULL: see session_plan */

@@ -183,6 +183,45 @@ static void test_update(void)
     cloche_session_free(session);
 }
 
+/* ---- questions ---- */
+
+static void ask(void *argument, cloche_process *process, const struct cloche_question *question)
+{
+    bool allow = strcmp(question->host, "other.test") == 0;
+
+    (void)argument;
+    printf("asked %s:%u\n", question->host, (unsigned)question->port);
+    REQUIRE(cloche_answer(process, question->number, allow, allow ? NULL : "not today", NULL));
+}
+
+static void test_ask(void)
+{
+    cloche_session *session = good_session("{\"network\": {\"allowedDomains\": [\"site.test\"]}}");
+    cloche_error *error = NULL;
+
+    REQUIRE(run(session, "curl -sf -m 20 -o /dev/null http://site.test/x") == 0);
+    REQUIRE(run(session, "curl -sf -m 20 -o /dev/null http://other.test/x") != 0); /* nobody was to be asked */
+    cloche_session_on_ask(session, ask, NULL);
+    REQUIRE(run(session, "curl -sf -m 20 -o /dev/null http://site.test/x") == 0);
+    REQUIRE(run(session, "curl -sf -m 20 -o /dev/null http://other.test/x") == 0);
+    REQUIRE(run(session, "curl -sf -m 20 -o /dev/null http://packages.test/x") != 0);
+    cloche_session_on_ask(session, NULL, NULL);
+
+    /* Other lists for one that runs. */
+    cloche_process *process =
+        start(session,
+              "for i in $(seq 200); do curl -sf -o /dev/null http://packages.test/x && exit 5; sleep 0.05; done", -1);
+    struct cloche_status status = {.size = sizeof status};
+    REQUIRE(cloche_wait(process, 300, &status, &error) == 0);
+    cloche_policy *wider = cloche_policy_new(&error);
+    REQUIRE(cloche_policy_add_preset(wider, "dev", &error));
+    REQUIRE(cloche_policy_add_json(wider, "{\"network\": {\"allowedDomains\": [\"packages.test\"]}}", &error));
+    REQUIRE(cloche_session_update(session, wider, &error));
+    cloche_policy_free(wider);
+    REQUIRE(end_of(process) == 5);
+    cloche_session_free(session);
+}
+
 /* ---- many ---- */
 
 static size_t open_descriptors(void)
@@ -372,9 +411,9 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } tests[] = {
-        {"events", test_events},           {"ends", test_ends},     {"update", test_update},
-        {"threads", test_threads},         {"many", test_many},     {"orphan", test_orphan},
-        {"descriptors", test_descriptors}, {"misuse", test_misuse}, {"wrap", test_wrap},
+        {"events", test_events}, {"ends", test_ends},     {"update", test_update},           {"threads", test_threads},
+        {"many", test_many},     {"orphan", test_orphan}, {"descriptors", test_descriptors}, {"misuse", test_misuse},
+        {"wrap", test_wrap},     {"ask", test_ask},
     };
 
     if (argc < 4)

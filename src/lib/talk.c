@@ -1,0 +1,66 @@
+/* With the supervisor of a run: it asks about hosts, and is told answers and new
+ * lists. docs/node.md has the lines. */
+#include "lib/handles.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* The binary reads whenever it is not stopped. A line of which a part is all that
+ * could be sent must not be gone on with: it gets no more of them. */
+bool talk_send(cloche_process *process, const char *line, cloche_error **error)
+{
+    enum { PATIENCE = 2000 };
+    size_t length = strlen(line);
+
+    for (size_t done = 0; done <= length;) {
+        struct pollfd polled = {.fd = process->talk.fd, .events = POLLOUT};
+        struct iovec parts[2] = {{(char *)line + done, length - done}, {(char *)"\n", 1}};
+        struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+        ssize_t sent = sendmsg(process->talk.fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (sent >= 0)
+            done += (size_t)sent;
+        else if (errno == EPIPE || errno == ECONNRESET)
+            return true; /* what has ended has no use for it */
+        else if (errno != EINTR && (errno != EAGAIN || poll(&polled, 1, PATIENCE) == 0)) {
+            int number = errno;
+            lines_close(&process->talk);
+            return fail(error, CLOCHE_ERROR_SYSTEM, number, "cannot tell a run what it is to know");
+        }
+    }
+    return true;
+}
+
+bool talk_note(cloche_process *process, const char *line, size_t length)
+{
+    json_t *root = json_loadb(line, length, 0, NULL);
+    struct cloche_question question = {
+        .size = sizeof question,
+        .number = (uint32_t)json_integer_value(json_object_get(root, "ask")),
+        .host = json_string_value(json_object_get(root, "host")),
+        .port = (uint16_t)json_integer_value(json_object_get(root, "port")),
+    };
+    bool is_question = json_is_integer(json_object_get(root, "ask")) && question.host;
+
+    if (is_question && process->session->on_ask)
+        process->session->on_ask(process->session->ask_argument, process, &question);
+    json_decref(root);
+    return is_question;
+}
+
+bool cloche_answer(cloche_process *process, uint32_t number, bool allow, const char *reason, cloche_error **error)
+{
+    json_t *answer = json_pack("{s:I, s:b}", "answer", (json_int_t)number, "allow", (int)allow);
+
+    if (answer && reason)
+        json_object_set_new(answer, "reason", json_string(reason));
+    char *line = answer ? json_dumps(answer, JSON_COMPACT) : NULL;
+    json_decref(answer);
+    bool good = line ? process->talk.fd < 0 || talk_send(process, line, error) : fail_memory(error);
+    free(line);
+    return good;
+}
