@@ -1,6 +1,7 @@
 """The personality `codex-linux-sandbox`: what a permission profile means, seen from outside. (Its command line and
 what it refuses are test_codex_cli.py's subject.)"""
 
+import json
 import os
 import pathlib
 import socket
@@ -124,6 +125,16 @@ def test_symlinked_write_root_means_its_target(person):
     assert can_write(person, policy, real / "file")
     assert sh(person, policy, 'echo x > "$1"/through', person.home / "name").returncode == 0
     assert (real / "through").exists()
+
+
+def test_symlinked_write_root_keeps_its_name_where_little_else_is_shown(person):
+    """In Codex the name is gone there."""
+    real = person.directory(person.home / "real/deep")
+    person.link(person.home / "name", "real")
+    policy = profile(special("minimal", "read"), path(person.home / "name/deep", "write"))
+    answer = sh(person, policy, 'echo x > "$1"/made && cat "$2"/made && /bin/pwd', person.home / "name/deep", real, cwd=real)
+    assert answer.stdout == f"x\n{real}\n" and (real / "made").read_text() == "x\n", answer.stderr
+    assert sh(person, policy, 'ls -A "$1"', person.home, cwd=real).stdout == "name\nreal\n"
 
 
 def test_writes_never_vanish(person):
@@ -271,6 +282,28 @@ def test_protected_name_is_read_only_at_the_top_of_a_root_whether_it_exists_or_n
         assert sh(person, WORKSPACE, text).returncode != 0, text
     assert can_write(person, WORKSPACE, person.file(f"deeper/{name}/config"))
     assert can_write(person, WORKSPACE, person.file(f"{name}s"))
+
+
+def test_no_way_of_making_a_name_makes_a_protected_one(person):
+    person.file("file")
+    person.directory(person.project / "other")
+    program = ATTEMPT + """
+import ctypes, os, socket, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def exchange(one, two):
+    if libc.renameat2(-100, one.encode(), -100, two.encode(), 2): raise OSError(ctypes.get_errno(), "")
+def bind(name): socket.socket(socket.AF_UNIX).bind(name)
+name = sys.argv[1]
+open("spare", "w").close()
+print([attempt(*call) != 0 for call in ((os.link, "file", name), (os.symlink, "/", name), (os.mkfifo, name),
+       (bind, name), (os.rename, "other", name), (os.mkdir, name), (os.open, name, os.O_CREAT | os.O_WRONLY),
+       (exchange, "file", name), (os.rename, "spare", name), (os.mknod, name))])
+"""
+    for name, expected in [*((name, True) for name in PROTECTED), ("./x/../.git", True), ("plain", False)]:
+        answer = person.codex(WORKSPACE, "python3", "-c", "import os; os.makedirs('x', exist_ok=True)" + program, name)
+        refused = json.loads(answer.stdout.lower())
+        assert all(refused) if expected else not refused[0], (name, answer)
+        assert (person.project / name).exists() != expected
 
 
 def test_protected_names_hold_in_every_root(person):
