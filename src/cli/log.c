@@ -74,12 +74,12 @@ static void print_event(struct reading *reading, const struct log_run *run, cons
     print(&out);
 }
 
-static void take_line(struct reading *reading, struct slice line)
+/* What it takes from `scratch` need not live on. */
+static void take_line(struct reading *reading, struct arena *scratch, struct slice line)
 {
-    struct arena arena ARENA_CLEANUP = {0};
     struct log_entry entry;
 
-    if (!log_entry_parse(&arena, line, &entry)) {
+    if (!log_entry_parse(scratch, line, &entry)) {
         reading->malformed++;
         return;
     }
@@ -93,7 +93,7 @@ static void take_line(struct reading *reading, struct slice line)
     } else if (!log_filter_entry(&reading->filter, run, &entry)) {
         return;
     } else if (reading->how == HOW_JSON) {
-        struct text out = text_in(&arena);
+        struct text out = text_in(scratch);
         log_line_append(&out, line);
         print(&out);
     } else if (reading->follow) {
@@ -105,10 +105,15 @@ static void take_line(struct reading *reading, struct slice line)
 
 static bool take_all(struct reading *reading, struct error *err)
 {
+    enum { LINES_PER_ARENA = 256 }; /* giving memory back costs more than reading a line */
+    struct arena scratch ARENA_CLEANUP = {0};
     struct slice line;
 
-    while (log_files_next(reading->files, &line, err))
-        take_line(reading, line);
+    for (size_t lines = 1; log_files_next(reading->files, &line, err); lines++) {
+        take_line(reading, &scratch, line);
+        if (lines % LINES_PER_ARENA == 0)
+            arena_free(&scratch);
+    }
     return !err->text[0];
 }
 

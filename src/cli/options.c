@@ -178,10 +178,10 @@ static void add_unbuilt(struct options *options, const char *name)
 
 static bool add_settings(struct parser *parser, const char *file, struct error *err)
 {
-    struct policy_source source = policy_source_named(file);
-
-    if (!*file)
+    if (!file || !*file)
         return error_set(err, "--settings needs the name of a policy file");
+
+    struct policy_source source = policy_source_named(file);
     if (!*source.name && source.format == FORMAT_CODEX)
         return error_set(err, "--settings codex: needs the name of a Codex policy: codex:FILE");
     add_source(parser, source);
