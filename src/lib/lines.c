@@ -64,10 +64,10 @@ int lines_read(struct lines *lines, bool (*take)(struct cloche_process *process,
         if (got > 0) {
             lines->length += (size_t)got;
             count += take_lines(lines, take, process);
-        } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
-            lines_close(lines);
-        } else if (errno == EAGAIN) {
-            break;
+        } else if (got == 0 || errno != EINTR) {
+            if (got == 0 || errno != EAGAIN)
+                lines_close(lines);
+            return count;
         }
     }
     return count;

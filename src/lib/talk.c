@@ -28,7 +28,7 @@ bool talk_send(cloche_process *process, const char *line, cloche_error **error)
             return true; /* what has ended has no use for it */
         else if (errno != EINTR && (errno != EAGAIN || poll(&polled, 1, PATIENCE) == 0)) {
             int number = errno;
-            lines_close(&process->talk);
+            shutdown(process->talk.fd, SHUT_RDWR); /* closed by whoever reads: this may be called by its callback */
             return fail(error, CLOCHE_ERROR_SYSTEM, number, "cannot tell a run what it is to know");
         }
     }
