@@ -43,8 +43,8 @@ static void probe_fuse(struct probe_report *report, const void *context)
 void examine_fuse(struct arena *arena, struct examination *examination)
 {
     struct probe_report report;
-    struct finding *finding = examination_add(examination, "fuse", "/dev/fuse",
-                                              "reports of refused reads", WEIGHT_OPTIONAL);
+    struct finding *finding =
+        examination_add(examination, "fuse", "/dev/fuse", "reports of refused reads", WEIGHT_OPTIONAL);
 
     if (examine_by_probe(arena, examination, probe_fuse, "opened and mounted in a user namespace", finding, &report))
         return;

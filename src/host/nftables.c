@@ -17,7 +17,7 @@ static int nftables_steps(struct probe_report *report)
     int errnum = probe_enter(CLONE_NEWNET);
     if (errnum != 0)
         return errnum;
-    errnum = tproxy_install(false, &step);
+    errnum = tproxy_install(false, false, &step);
     report->step = (int)step;
     return errnum;
 }

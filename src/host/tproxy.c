@@ -17,6 +17,7 @@
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
+#include <linux/netfilter/nfnetlink_log.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -25,6 +26,7 @@
 #define CHAIN "divert"
 
 enum { STEP_BEGIN = 100, STEP_END, STEP_LAST };
+enum { LOG_GROUP = 1 };
 
 const struct in6_addr tproxy_address_v6 = {{{0xfd, 0x3b, 0x5c, 0x1f, 0xe5, 0xa2, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xfd}}};
 
@@ -134,15 +136,14 @@ static void divert(struct netlink_batch *batch, int family, const void *address,
     end_expression(batch, expression);
 }
 
-static void put_conditions(struct netlink_batch *batch, int family)
+static void put_conditions(struct netlink_batch *batch, int family, uint8_t protocol)
 {
-    const uint8_t tcp = IPPROTO_TCP;
     const uint16_t dns = htons(TPROXY_DNS_PORT);
     const uint8_t loopback = 127;
     const uint32_t own = htonl(TPROXY_OWN_ADDRESS_V4);
 
     load_protocol(batch);
-    compare(batch, NFT_CMP_EQ, &tcp, sizeof tcp);
+    compare(batch, NFT_CMP_EQ, &protocol, sizeof protocol);
     if (family == NFPROTO_IPV4) {
         load_payload(batch, NFT_PAYLOAD_NETWORK_HEADER, DESTINATION_V4, sizeof loopback);
         compare(batch, NFT_CMP_NEQ, &loopback, sizeof loopback);
@@ -176,16 +177,21 @@ static void put_chain(struct netlink_batch *batch, int family)
     netlink_end(batch);
 }
 
-static void put_rule(struct netlink_batch *batch, int family, bool last)
+static struct nlattr *begin_rule(struct netlink_batch *batch, int family, bool last)
 {
-    const uint32_t v4 = htonl(TPROXY_ADDRESS_V4);
-
     begin(batch, NFT_MSG_NEWRULE, NLM_F_CREATE | NLM_F_APPEND | (last ? NLM_F_ACK : 0),
           last ? STEP_LAST : TPROXY_STEP_RULE, family);
     netlink_put_string(batch, NFTA_RULE_TABLE, TABLE);
     netlink_put_string(batch, NFTA_RULE_CHAIN, CHAIN);
-    struct nlattr *expressions = netlink_begin_nest(batch, NFTA_RULE_EXPRESSIONS);
-    put_conditions(batch, family);
+    return netlink_begin_nest(batch, NFTA_RULE_EXPRESSIONS);
+}
+
+static void put_rule(struct netlink_batch *batch, int family, bool last)
+{
+    const uint32_t v4 = htonl(TPROXY_ADDRESS_V4);
+
+    struct nlattr *expressions = begin_rule(batch, family, last);
+    put_conditions(batch, family, IPPROTO_TCP);
     if (family == NFPROTO_IPV4)
         divert(batch, family, &v4, sizeof v4);
     else
@@ -194,7 +200,20 @@ static void put_rule(struct netlink_batch *batch, int family, bool last)
     netlink_end(batch);
 }
 
-int tproxy_install(bool with_v6, enum tproxy_step *step)
+static void put_log_rule(struct netlink_batch *batch, int family, bool last)
+{
+    const uint16_t group = htons(LOG_GROUP);
+
+    struct nlattr *expressions = begin_rule(batch, family, last);
+    put_conditions(batch, family, IPPROTO_UDP);
+    struct expression expression = begin_expression(batch, "log");
+    netlink_put(batch, NFTA_LOG_GROUP, &group, sizeof group);
+    end_expression(batch, expression);
+    netlink_end_nest(batch, expressions);
+    netlink_end(batch);
+}
+
+int tproxy_install(bool with_v6, bool with_log, enum tproxy_step *step)
 {
     struct netlink_batch batch = {.length = 0};
     const struct timeval limit = {.tv_sec = 2}; /* for a kernel that does not answer */
@@ -209,7 +228,10 @@ int tproxy_install(bool with_v6, enum tproxy_step *step)
         int family = v6 ? NFPROTO_IPV6 : NFPROTO_IPV4;
         put_table(&batch, family);
         put_chain(&batch, family);
-        put_rule(&batch, family, v6 == (with_v6 ? 1 : 0));
+        bool last = v6 == (with_v6 ? 1 : 0);
+        put_rule(&batch, family, last && !with_log);
+        if (with_log)
+            put_log_rule(&batch, family, last);
     }
     put_delimiter(&batch, NFNL_MSG_BATCH_END, STEP_END);
     int errnum = netlink_exchange(netlink, &batch, STEP_LAST, &refused);
@@ -217,4 +239,31 @@ int tproxy_install(bool with_v6, enum tproxy_step *step)
             : refused >= TPROXY_STEP_TABLE && refused <= TPROXY_STEP_RULE ? (enum tproxy_step)refused
                                                                           : TPROXY_STEP_SOCKET;
     return errnum;
+}
+
+static void put_log_listener(struct netlink_batch *batch)
+{
+    const struct nfulnl_msg_config_cmd bind = {.command = NFULNL_CFG_CMD_BIND};
+    const struct nfulnl_msg_config_mode mode = {.copy_range = htonl(TPROXY_LOGGED_MAX),
+                                                .copy_mode = NFULNL_COPY_PACKET};
+    struct nfgenmsg header = {.nfgen_family = AF_UNSPEC, .version = NFNETLINK_V0, .res_id = htons(LOG_GROUP)};
+
+    netlink_begin(batch, NFNL_SUBSYS_ULOG << 8 | NFULNL_MSG_CONFIG, NLM_F_ACK, STEP_LAST, &header, sizeof header);
+    netlink_put(batch, NFULA_CFG_CMD, &bind, sizeof bind);
+    netlink_put(batch, NFULA_CFG_MODE, &mode, sizeof mode);
+    put_number(batch, NFULA_CFG_QTHRESH, 1); /* tell at once */
+    netlink_end(batch);
+}
+
+int tproxy_hear_log(void)
+{
+    struct netlink_batch batch = {.length = 0};
+    const struct timeval limit = {.tv_sec = 2};
+    unsigned refused;
+
+    FD_CLEANUP int netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_NETFILTER);
+    if (netlink < 0 || setsockopt(netlink, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0)
+        return -1;
+    put_log_listener(&batch);
+    return netlink_exchange(netlink, &batch, STEP_LAST, &refused) == 0 ? fd_take(&netlink) : -1;
 }

@@ -26,7 +26,14 @@ enum tproxy_step { TPROXY_STEP_SOCKET = 1, TPROXY_STEP_TABLE, TPROXY_STEP_CHAIN,
  * except to the loopback (127/8, ::1) and the sandbox's own address, and except
  * to port 53 (names have listeners of their own). 0, or an errno and the step
  * that was refused. */
-int tproxy_install(bool with_v6, enum tproxy_step *step);
+int tproxy_install(bool with_v6, bool with_log, enum tproxy_step *step);
+
+/* After tproxy_install with a log: a netlink socket on which the kernel tells of
+ * each datagram (UDP) that is sent elsewhere than to the loopback, the sandbox's own
+ * address or port 53, with its first TPROXY_LOGGED_MAX bytes. It is delivered as
+ * ever, which is to nobody: its sender learns that at once. -1: there is none. */
+enum { TPROXY_LOGGED_MAX = 64 };
+int tproxy_hear_log(void);
 
 /* Where that cannot be had: a connection to one of the listeners begins with
  * this, which says where it was meant for. */

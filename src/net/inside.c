@@ -14,6 +14,7 @@
 #include "net/netns.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
@@ -166,6 +167,21 @@ int net_alarm_receive(int socket)
     return -1;
 }
 
+/* Without it less is told, and nothing more is allowed. */
+static bool make_datagram_log(struct outgoing *outgoing, struct error *err)
+{
+    FD_CLEANUP int fd = tproxy_hear_log();
+    struct epoll_event event = {.events = EPOLLIN};
+
+    if (fd < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0 || epoll_ctl(outgoing->alarm, EPOLL_CTL_ADD, fd, &event) < 0)
+        return true;
+    if (outgoing->handed.count == NET_HANDED_MAX && !flush(outgoing, false, err))
+        return false;
+    outgoing->handed.sockets[outgoing->handed.count] = (struct net_socket){.role = NET_ROLE_DATAGRAM_LOG};
+    outgoing->fds[outgoing->handed.count++] = fd_take(&fd);
+    return true;
+}
+
 static enum net_role interception(const struct net_inside *inside)
 {
     return inside->announced && *inside->announced ? NET_ROLE_ANNOUNCED : NET_ROLE_TRANSPARENT;
@@ -177,16 +193,17 @@ bool net_inside_set_up(const struct net_inside *inside, struct error *err)
     FD_CLEANUP int alarm = epoll_create1(EPOLL_CLOEXEC);
     struct outgoing outgoing = {.socket = inside->socket, .alarm = alarm};
     bool v6;
+    bool logs;
 
-    bool done = hand_alarm(inside->socket, alarm, err) && netns_prepare(&v6, inside->announced, err) &&
-                make(&outgoing, interception(inside), TPROXY_PORT, false, err) &&
-                (!v6 || make(&outgoing, interception(inside), TPROXY_PORT, true, err)) &&
-                make(&outgoing, NET_ROLE_DNS_UDP, TPROXY_DNS_PORT, v6, err) &&
-                make(&outgoing, NET_ROLE_DNS_TCP, TPROXY_DNS_PORT, v6, err) &&
-                make(&outgoing, NET_ROLE_HTTP, NET_HTTP_PORT, v6, err) &&
-                make(&outgoing, NET_ROLE_SOCKS, NET_SOCKS_PORT, v6, err) &&
-                make_host_ports(&outgoing, inside, v6, err) &&
-                (!inside->outlets || make_outlets(&outgoing, OUTLETS_AT_FIRST, err)) && flush(&outgoing, true, err);
+    bool done =
+        hand_alarm(inside->socket, alarm, err) && netns_prepare(&v6, inside->announced, &logs, err) &&
+        make(&outgoing, interception(inside), TPROXY_PORT, false, err) &&
+        (!v6 || make(&outgoing, interception(inside), TPROXY_PORT, true, err)) &&
+        (!logs || make_datagram_log(&outgoing, err)) && make(&outgoing, NET_ROLE_DNS_UDP, TPROXY_DNS_PORT, v6, err) &&
+        make(&outgoing, NET_ROLE_DNS_TCP, TPROXY_DNS_PORT, v6, err) &&
+        make(&outgoing, NET_ROLE_HTTP, NET_HTTP_PORT, v6, err) &&
+        make(&outgoing, NET_ROLE_SOCKS, NET_SOCKS_PORT, v6, err) && make_host_ports(&outgoing, inside, v6, err) &&
+        (!inside->outlets || make_outlets(&outgoing, OUTLETS_AT_FIRST, err)) && flush(&outgoing, true, err);
     close_all(&outgoing);
     return done;
 }

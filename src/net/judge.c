@@ -227,8 +227,8 @@ static bool judge_one(struct judgement *judgement)
     const struct net_question *question = judgement->question;
     struct slice name = {question->name, question->name_length};
 
-    if (question->name_length > HOST_NAME_MAX_LENGTH || question->protocol > NET_PUBLISHED ||
-        !are_addresses(question) || !target_host(name, &judgement->host) ||
+    if (question->name_length > HOST_NAME_MAX_LENGTH || question->protocol > NET_DATAGRAM || !are_addresses(question) ||
+        !target_host(name, &judgement->host) ||
         !slice_equal(name, (struct slice){judgement->host.name, judgement->host.name_length}))
         return false;
     switch (question->kind) {

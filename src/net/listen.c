@@ -227,6 +227,9 @@ static void take(struct network *network, const struct net_socket *socket, int f
     size_t *outlets = &network->outlet_count[socket->v6 != 0];
 
     switch (socket->role) {
+    case NET_ROLE_DATAGRAM_LOG:
+        datagrams_watch(network, fd);
+        return;
     case NET_ROLE_DNS_UDP:
         dns_serve_udp(network, fd);
         return;

@@ -12,10 +12,7 @@
 enum { EVENTS_AT_ONCE = 256 };
 
 static const uint64_t lengths[LOOP_TIMER_KINDS] = {
-    [LOOP_DRAIN] = 2000,
-    [LOOP_DIAL] = 5000,
-    [LOOP_HANDSHAKE] = 30000,
-    [LOOP_ANSWER] = 600000, /* S gives up before */
+    [LOOP_DRAIN] = 2000, [LOOP_DIAL] = 5000, [LOOP_HANDSHAKE] = 30000, [LOOP_ANSWER] = 600000, /* S gives up before */
 };
 
 void link_init(struct link *list)

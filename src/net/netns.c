@@ -99,13 +99,16 @@ static bool has_v6(void)
     return fd >= 0;
 }
 
-static bool divert(bool *v6, bool *announced, struct error *err)
+static bool divert(bool *v6, bool *announced, bool *logs, struct error *err)
 {
     enum tproxy_step step;
-    int errnum = tproxy_install(*v6, &step);
+    int errnum = tproxy_install(*v6, true, &step);
 
+    *logs = errnum == 0;
+    if (errnum)
+        errnum = tproxy_install(*v6, false, &step);
     if (errnum && *v6) {
-        errnum = tproxy_install(false, &step);
+        errnum = tproxy_install(false, false, &step);
         *v6 = errnum != 0; /* for where they are announced, there are no two kinds */
     }
     if (errnum && announced)
@@ -121,8 +124,8 @@ static bool divert(bool *v6, bool *announced, struct error *err)
     return true;
 }
 
-bool netns_prepare(bool *v6, bool *announced, struct error *err)
+bool netns_prepare(bool *v6, bool *announced, bool *logs, struct error *err)
 {
     *v6 = has_v6();
-    return divert(v6, announced, err) && route_everything(v6, err);
+    return divert(v6, announced, logs, err) && route_everything(v6, err);
 }

@@ -77,6 +77,8 @@ struct network {
     size_t pipe_count; /* free ones in `pipes` */
     size_t pipes_made;
     struct dns_server *dns;
+    struct watch datagrams; /* what is told of them */
+    unsigned datagrams_told;
     char scratch[SCRATCH_SIZE];
 };
 
@@ -101,6 +103,9 @@ bool listen_inside(struct network *network, int fd);
 /* A socket of the sandbox's network, or -1. */
 int listen_outlet(struct network *network, bool v6);
 void listen_pause(struct network *network, bool paused);
+
+/* datagrams.c: a netlink socket */
+void datagrams_watch(struct network *network, int fd);
 
 /* serve_dns.c */
 bool dns_serve_open(struct network *network);

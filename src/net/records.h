@@ -19,7 +19,8 @@ enum net_protocol {
     NET_SOCKS,
     NET_DNS,
     NET_HOST_PORT, /* to a port of the host's loopback (hostPorts) */
-    NET_PUBLISHED  /* from the host's loopback to a server inside (publishPorts) */
+    NET_PUBLISHED, /* from the host's loopback to a server inside (publishPorts) */
+    NET_DATAGRAM   /* UDP, which is not carried */
 };
 
 /* N to S. */
@@ -88,11 +89,12 @@ enum net_role {
     NET_ROLE_ANNOUNCED, /* listens; connections begin with a struct tproxy_announcement of where they were meant for */
     NET_ROLE_DNS_UDP,   /* bound to port 53 of every address, with IP_PKTINFO or IPV6_RECVPKTINFO */
     NET_ROLE_DNS_TCP,   /* listens on port 53 */
-    NET_ROLE_HTTP,      /* listens on localhost: the HTTP proxy */
-    NET_ROLE_SOCKS,     /* likewise, SOCKS5 */
-    NET_ROLE_HOST_PORT, /* listens on localhost at `port` for the host's */
-    NET_ROLE_OUTLET,    /* not connected: for one connection to a server inside */
-    NET_ROLE_ALARM      /* for S, before all others: an epoll descriptor that watches them */
+    NET_ROLE_DATAGRAM_LOG, /* the kernel tells of datagrams on it (host/tproxy.h) */
+    NET_ROLE_HTTP,         /* listens on localhost: the HTTP proxy */
+    NET_ROLE_SOCKS,        /* likewise, SOCKS5 */
+    NET_ROLE_HOST_PORT,    /* listens on localhost at `port` for the host's */
+    NET_ROLE_OUTLET,       /* not connected: for one connection to a server inside */
+    NET_ROLE_ALARM         /* for S, before all others: an epoll descriptor that watches them */
 };
 
 struct net_socket {

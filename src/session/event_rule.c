@@ -115,6 +115,9 @@ void event_find_rule(struct arena *arena, const struct session *session, bool wi
 
     if (event->kind == EVENT_SYSCALL)
         call_find_rule(arena, event);
+    /* No rule allows it, and none that is about connections forbids it. */
+    if (slice_is(event->protocol, "udp"))
+        return;
     if (!question_of(event, &question) || !question_answer(arena, session, &question, &answer, &ignored))
         return;
     /* What the doorman knows beyond decide(): git's directories, what would be moved. */

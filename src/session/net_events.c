@@ -25,6 +25,8 @@ static const char *protocol_name(enum net_protocol protocol)
         return "host-port";
     case NET_PUBLISHED:
         return "published";
+    case NET_DATAGRAM:
+        return "udp";
     }
     return "?";
 }
@@ -46,6 +48,8 @@ static const char *protocol_words(enum net_protocol protocol)
         return "port of the host";
     case NET_PUBLISHED:
         return "published port";
+    case NET_DATAGRAM:
+        return "UDP";
     }
     return "?";
 }
@@ -81,6 +85,8 @@ static struct slice reason_of(const struct net_event *event)
 {
     if (event->reason.len || event->refusal == NET_NOT_REFUSED)
         return event->reason;
+    if (event->protocol == NET_DATAGRAM)
+        return SLICE("datagrams (UDP) are carried to name servers only");
     return slice_of(refusal_words(event->refusal));
 }
 
@@ -154,7 +160,8 @@ static void look(struct net_events *told, const struct net_event *event, struct 
     if (told->looks == NET_LOOKS_MAX)
         return;
     told->looks++;
-    net_client_find(told->init, event->protocol == NET_DNS, event->client_port, client);
+    net_client_find(told->init, event->protocol == NET_DNS || event->protocol == NET_DATAGRAM, event->client_port,
+                    client);
 }
 
 /* NULL: not known. */
@@ -198,6 +205,8 @@ void net_events_tell(struct net_events *told, const struct net_event *event)
     say_now(&arena, event, place);
     if (event->decision)
         full.rule = event->decision->origin;
+    else if (event->protocol == NET_DATAGRAM)
+        full.rule = (struct origin){"built-in", "network.mode"};
     const struct net_client *client = client_of(told, event, place);
     if (client) {
         full.pid = client->pid;

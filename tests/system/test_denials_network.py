@@ -4,9 +4,11 @@ the option that would allow it; with that option it works, and that is told, too
 import json
 import os
 import shlex
+import subprocess
 
 import pytest
 
+from judging import wait_until
 from remote_world import METADATA, SERVER_V4, SERVER_V6, python
 
 SITE_81 = ("site.test:81",)
@@ -197,3 +199,53 @@ def test_connections_inside_are_nobodys_news(person):
     server = "import socket; s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname()); print('met')"
     answer = person.cloche("run", "--events", file, "/usr/bin/python3", "-c", server)
     assert answer.stdout == "met\n" and [json.loads(line)["kind"] for line in file.read_text().splitlines()] == ["run", "run"]
+
+
+DATAGRAMS = """
+import socket, sys
+kept = []
+for address in ADDRESSES:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    s = socket.socket(family, socket.SOCK_DGRAM); s.settimeout(9)
+    s.connect(socket.getaddrinfo(address, 443, family, socket.SOCK_DGRAM)[0][4])
+    for _ in range(2):
+        try:
+            s.send(b"hello"); s.recv(10)
+        except OSError as error:
+            print(error.strerror)
+    kept.append(s)
+sys.stdin.read()
+"""
+
+
+def test_datagrams_are_refused_at_once_and_told(world, person, site):
+    """By address, over IPv6, and by a name that is allowed for connections."""
+    file = person.home / "events.jsonl"
+    places = [SERVER_V4, SERVER_V6, "site.test"]
+
+    def events():
+        lines = map(json.loads, file.read_text().splitlines()) if file.exists() else []
+        return [line for line in lines if line["verdict"] == "denied" and not line.get("folded")]
+
+    run = world.start(person, person.binaries / "cloche", "run", "--events", file, "--allow-domain", "site.test", "--allow-domain",
+                      SERVER_V4, "--", "/usr/bin/python3", "-c", DATAGRAMS.replace("ADDRESSES", str(places)), stdin=subprocess.PIPE)
+    assert wait_until(lambda: len(events()) >= 3), events()
+    stdout, stderr = run.communicate("")
+    assert stdout == "Connection refused\n" * 6, stderr
+    assert [event["object"] for event in events()] == [f"{SERVER_V4}:443", f"[{SERVER_V6}]:443", "site.test:443"], events()
+    for event in events():
+        assert (event["kind"], event["protocol"], event["port"]) == ("net.connect", "udp", 443)
+        assert os.path.basename(event["program"]).startswith("python3") and event["pid"] > 0, event
+        assert "UDP" in event["reason"] and "hint" not in event and event["rule"]["file"] == "built-in"
+
+
+def test_names_and_the_sandboxs_own_datagrams_are_no_refusals(told):
+    command = python("""
+        import socket
+        for address in ("127.0.0.1", "::1", "198.19.255.254"):
+            family = socket.AF_INET6 if ":" in address else socket.AF_INET
+            a, b = socket.socket(family, socket.SOCK_DGRAM), socket.socket(family, socket.SOCK_DGRAM)
+            a.bind((address, 0)); a.settimeout(9); b.sendto(b"own", a.getsockname()); print(a.recv(10).decode())
+        socket.getaddrinfo("site.test", 80)
+        """)
+    assert told.denied(command) == [] and told.answer.stdout == "own\n" * 3, told.answer
