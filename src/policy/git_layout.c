@@ -17,6 +17,8 @@ static const struct {
     {"hooks", ".git/hooks/"},
     {"config", ".git/config"},
     {"config.worktree", ".git/config.worktree"},
+    {"remotes", ".git/remotes/"},
+    {"branches", ".git/branches/"},
     {"commondir", ".git/commondir"},
     {"gitdir", ".git/worktrees/*/gitdir"},
     {"info/attributes", ".git/info/attributes"},

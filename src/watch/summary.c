@@ -71,11 +71,18 @@ static void add(struct lines *lines, const struct watched *watched)
     *map_at(&lines->known, text_slice(&key)) = (void *)lines->count;
 }
 
+/* Of files that were written, only what was worth keeping apart is. */
+static bool is_worth_a_line(const struct event *event)
+{
+    return kind_words(event->kind) &&
+           (event->kind != EVENT_FS_WRITE || event->verdict != EVENT_OBSERVED || event->apart.len);
+}
+
 static void gather(struct lines *lines, const struct watch *watch, enum event_kind kind, enum event_verdict verdict)
 {
     for (size_t i = 0; i < watch->count; i++) {
         const struct event *event = &watch->items[i]->event;
-        if (event->kind == kind && event->verdict == verdict && kind_words(kind))
+        if (event->kind == kind && event->verdict == verdict && is_worth_a_line(event))
             add(lines, watch->items[i]);
     }
 }
@@ -94,7 +101,7 @@ static void group(struct lines *lines)
         for (size_t i = 0; i < lines->count; i++) {
             struct line *line = &lines->items[i];
             struct text key = text_in(lines->arena);
-            if (!is_of_files(line))
+            if (!is_of_files(line) || line->first->event.apart.len)
                 continue;
             text_appendf(&key, "%d ", (int)line->first->event.kind);
             text_append(&key, path_parent(line->first->event.object));
@@ -208,16 +215,17 @@ static void write_denials(struct text *out, const struct watch *watch, const str
     }
 }
 
-static void write_later(struct text *out, const struct watch *watch, const struct summary_style *style)
+static void write_observed(struct text *out, const struct watch *watch, const struct summary_style *style,
+                           enum event_kind kind, const char *title)
 {
     struct arena arena ARENA_CLEANUP = {0};
     struct lines lines = {.arena = &arena, .known = map_in(&arena)};
 
-    gather(&lines, watch, EVENT_EXEC_LATER, EVENT_OBSERVED);
+    gather(&lines, watch, kind, EVENT_OBSERVED);
     if (lines.count == 0)
         return;
     begin_line(out, style);
-    append_coloured(out, style, "1", "made by this run, and may run outside of it later");
+    append_coloured(out, style, "1", title);
     text_append_string(out, ":\n");
     size_t shown = lines.count <= SHOWN_MAX ? lines.count : SHOWN_MAX - 1;
     for (size_t i = 0; i < shown; i++) {
@@ -237,5 +245,6 @@ static void write_later(struct text *out, const struct watch *watch, const struc
 void summary_write(struct text *out, const struct watch *watch, const struct summary_style *style)
 {
     write_denials(out, watch, style);
-    write_later(out, watch, style);
+    write_observed(out, watch, style, EVENT_EXEC_LATER, "made by this run, and may run outside of it later");
+    write_observed(out, watch, style, EVENT_FS_WRITE, "changed by this run");
 }

@@ -101,8 +101,7 @@ def test_b28_h107_no_key_that_runs_something_gets_there(jail, repository):
     assert [line for line in answer.stdout.splitlines() if line != "done"] == [] and "done" in answer.stdout, answer
     assert config.read_bytes() == before + b"[user]\n\tname = Me\n"
     assert not sings_after(repository)
-    # As many distinct keys were named as were tried, but for those that speak of the same one.
-    assert "core.fsmonitor: not among" in answer.stderr, answer.stderr
+    assert "alias.st: not among" in answer.stderr, answer.stderr
 
 
 @pytest.mark.parametrize("key, value, day", [
@@ -142,6 +141,17 @@ def test_b29_b30_h106_h107_no_detour_makes_the_host_run_something(jail, reposito
                       f"{DETOURS[way].replace('$move', 'move')}\necho done")
     assert "done" in answer.stdout, answer
     assert not sings_after(repository), configuration(repository)
+
+
+@pytest.mark.parametrize("name, content", [("remotes/origin", "URL: ./nest\nPush: refs/heads/main:refs/heads/main\n"), ("branches/origin", "./nest\n")])
+def test_b29_a_repository_without_remotes_is_given_none_by_files_of_old(jail, repository, name, content):
+    """What git read before it had a configuration, and still reads where that names no remote."""
+    plant = f"{repository.plant}; mkdir -p .git/{os.path.dirname(name)}; printf '{content}' >.git/{name}; echo x >>a; git commit -qam x"
+    outside(repository, "git config --remove-section remote.origin; git config --remove-section branch.main; git config push.default current")
+    assert jail.run("bash", "-c", plant).returncode == 0
+    assert not os.path.lexists(repository.project / ".git" / name) and not sings_after(repository, "git push; git fetch; git pull")
+    outside(repository, f"rm -rf nest origin other; {plant}")
+    assert sings_after(repository, "git push")
 
 
 # What a file says to some readers and not to others. LINE is what an attack would have.

@@ -23,11 +23,13 @@ ABSENT = [".bashrc", ".bash_profile", ".bash_login", ".profile", ".zshrc", ".zsh
           ".husky", ".codex", ".cursor", ".claude/commands", ".claude/agents", ".claude/settings.json",
           ".claude/settings.local.json", ".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir",
           ".git/info/attributes", ".git/objects/info/alternates", ".git/worktrees/w/commondir",
-          ".git/worktrees/w/gitdir", ".git/modules/m/hooks", ".git/modules/m/config", ".git/modules/m/commondir"]
+          ".git/worktrees/w/gitdir", ".git/modules/m/hooks", ".git/modules/m/config", ".git/modules/m/commondir",
+          ".git/remotes", ".git/branches", ".git/modules/m/remotes"]
 PRESENT = [".bashrc", ".zshenv", ".envrc", ".gitmodules", ".mcp.json", ".cloche.json", ".vscode/tasks.json",
            ".idea/deep/er/x.xml", ".husky/pre-commit", ".codex/config.toml", ".claude/commands/x.md",
            ".claude/settings.json", ".git/hooks/pre-commit", ".git/config", ".git/commondir", ".git/info/attributes",
-           ".git/objects/info/alternates", ".git/worktrees/w/gitdir", ".git/modules/m/hooks/post-checkout"]
+           ".git/objects/info/alternates", ".git/worktrees/w/gitdir", ".git/modules/m/hooks/post-checkout",
+           ".git/remotes/origin", ".git/branches/origin"]
 PLACES = ["", "deep/er/"]
 
 # X is the name; OTHER is an ordinary file that is there.

@@ -88,7 +88,7 @@ def test_a_branch_is_pushed_and_followed_from_then_on(served):
 def test_remotes_are_added_and_led_elsewhere_and_that_is_told(served):
     events = served.base / "events"
     served.own(pathlib.Path(events.touch() or events))
-    work(served, f"""
+    answer = work(served, f"""
         git remote add other {served.server}/library.git; git fetch -q other
         git remote add third git@example.org:x/y.git; git config remote.third.pushurl ssh://git@example.org/x/y
         git remote set-url origin https://example.org/new.git""", *served.options, "--events", events)
@@ -96,6 +96,7 @@ def test_remotes_are_added_and_led_elsewhere_and_that_is_told(served):
     assert found["remote.other.fetch"] == "+refs/heads/*:refs/remotes/other/*"
     assert found["remote.origin.url"] == "https://example.org/new.git"
     assert outside(served, "git", "rev-parse", "other/main") == outside(served, "git", "rev-parse", "main")
+    assert "changed by this run" in answer.stderr and "remote.origin.url: was " in answer.stderr
     told = [event for event in map(json.loads, events.read_text().splitlines()) if event["kind"] == "fs.write"]
     assert [(event["object"], event["verdict"], event["reason"]) for event in told] == [
         (f"{served.project}/.git/config", "observed", "remote.third.pushurl: was not set and is now ssh://git@example.org/x/y"),
