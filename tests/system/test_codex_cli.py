@@ -119,7 +119,8 @@ def test_signals_reach_the_command(person, number):
 def test_no_home_is_needed(person):
     answer = subprocess.run([person.binaries / "codex-linux-sandbox", "--sandbox-policy-cwd", person.project,
                              "--permission-profile", PROFILE, "--", "/bin/sh", "-c", "echo ran; echo > not"],
-                            cwd=person.project, env={}, capture_output=True, text=True, check=False, timeout=60,
+                            cwd=person.project, env={"XDG_STATE_HOME": str(person.home / "state")},
+                            capture_output=True, text=True, check=False, timeout=60,
                             **as_person(person))
     assert answer.stdout == "ran\n" and not (person.project / "not").exists()
 
