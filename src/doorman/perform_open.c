@@ -64,7 +64,9 @@ static struct answer open_device(int object, int flags, uint64_t how)
 static struct answer open_again(struct worker *worker, int object, uint64_t how)
 {
     struct stat status;
-    int flags = (int)(how & ~(uint64_t)(O_CREAT | O_EXCL | O_NOFOLLOW)) | O_CLOEXEC | O_NOCTTY;
+    /* Of a nameless file O_EXCL says that it is never to have a name. */
+    uint64_t dropped = how & tmpfile_bit ? O_CREAT | O_NOFOLLOW : O_CREAT | O_EXCL | O_NOFOLLOW;
+    int flags = (int)(how & ~dropped) | O_CLOEXEC | O_NOCTTY;
 
     if (fstat(object, &status) < 0)
         return answer_error(errno);

@@ -81,11 +81,12 @@ static int read_open(const struct reader *reader, size_t flags_at)
 {
     struct request *request = reader->request;
 
-    const uint64_t writing = O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
+    const uint64_t making = O_CREAT | (O_TMPFILE & ~O_DIRECTORY);
+    const uint64_t writing = O_ACCMODE | O_TRUNC | making;
 
     request->how.flags = (unsigned)argument(reader, flags_at);
     request->kind = request->how.flags & writing ? REQUEST_OPEN : REQUEST_LOOK;
-    if (request->how.flags & O_CREAT)
+    if (request->how.flags & making)
         request->how.mode = argument(reader, flags_at + 1) & 07777;
     return 0;
 }
