@@ -88,6 +88,7 @@ static void append_fact(struct text *out, const char *name, struct slice value, 
 
 static void append_title(const struct log_run *run, struct text *out)
 {
+    enum { LONG_COMMAND = 120 };
     struct text when = text_in(out->arena);
     char date[LOG_TIME_TEXT];
     char clock[LOG_TIME_TEXT];
@@ -102,7 +103,8 @@ static void append_title(const struct log_run *run, struct text *out)
     text_append_string(out,
                        "<header>\n"
                        "<p class=\"brand\"><svg width=\"22\" height=\"22\" viewBox=\"0 0 22 22\" aria-hidden=\"true\">"
-                       "<path d=\"M4 17V11a7 7 0 0 1 14 0v6M2 18.5h18M11 4V2\"/></svg>cloche</p>\n<h1><code>");
+                       "<path d=\"M4 17V11a7 7 0 0 1 14 0v6M2 18.5h18M11 4V2\"/></svg>cloche</p>\n");
+    text_append_string(out, run->command.len > LONG_COMMAND ? "<h1 class=\"long\"><code>" : "<h1><code>");
     page_append(out, run->command.len ? run->command : SLICE("a run whose beginning is no longer in the log"));
     text_append_string(out, "</code></h1>\n<dl class=\"facts\">\n");
     append_fact(out, "Project", run->project, true);
@@ -130,7 +132,8 @@ static const char *number(struct arena *arena, uint64_t value)
 
 static void append_figures(const struct log_run *run, struct text *out)
 {
-    uint64_t denied = 0, distinct = 0, hosts = 0, files = 0, later = 0, sent = 0, received = 0;
+    uint64_t denied = 0, distinct = 0, hosts = 0, later = 0, sent = 0, received = 0;
+    uint64_t files = page_files_written(run, out->arena);
     struct text carried = text_in(out->arena);
 
     for (size_t i = 0; i < run->event_count; i++) {
@@ -140,7 +143,6 @@ static void append_figures(const struct log_run *run, struct text *out)
             denied += entry->count;
         }
         hosts += slice_is(entry->kind, "net.connect") && slice_is(entry->verdict, "allowed");
-        files += page_is_file_written(entry);
         later += page_is_for_later(entry);
         sent += entry->sent;
         received += entry->received;

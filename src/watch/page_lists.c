@@ -146,30 +146,94 @@ void page_hosts(const struct log_run *run, struct text *out)
     text_append_string(out, "</section>\n");
 }
 
-static void append_file(const struct log_entry *entry, struct text *out)
+/* A file, by whatever calls and programs it was written. */
+struct written {
+    struct slice path;
+    struct text calls;
+    struct text programs;
+    uint64_t count;
+};
+
+struct writings {
+    struct written *items;
+    size_t count;
+    size_t capacity;
+};
+
+/* Adds a word to a list of words, once. */
+static void add_word(struct text *list, struct slice word)
+{
+    struct slice rest = text_slice(list);
+
+    while (rest.len) {
+        size_t end = slice_find(rest, ',');
+        if (slice_equal((struct slice){rest.ptr, end}, word))
+            return;
+        rest = slice_from(rest, end + 2 < rest.len ? end + 2 : rest.len);
+    }
+    text_append_string(list, list->len ? ", " : "");
+    text_append(list, word);
+}
+
+static struct writings writings_of(const struct log_run *run, struct arena *arena)
+{
+    struct map by_path = map_in(arena);
+    struct writings writings = {0};
+
+    for (size_t i = 0; i < run->event_count; i++) {
+        const struct log_entry *entry = &run->events[i];
+        if (!page_is_file_written(entry) || !entry->object.len)
+            continue;
+        size_t at = (size_t)map_get(&by_path, entry->object);
+        if (!at) {
+            writings.items = arena_grow(arena, writings.items, writings.count, writings.count + 1, &writings.capacity,
+                                        sizeof *writings.items);
+            writings.items[writings.count++] =
+                (struct written){.path = entry->object, .calls = text_in(arena), .programs = text_in(arena)};
+            at = writings.count;
+            *map_at(&by_path, entry->object) = (void *)at;
+        }
+        struct written *file = &writings.items[at - 1];
+        add_word(&file->calls, entry->op);
+        add_word(&file->programs, path_name(entry->program));
+        file->count += entry->count;
+    }
+    return writings;
+}
+
+size_t page_files_written(const struct log_run *run, struct arena *arena)
+{
+    return writings_of(run, arena).count;
+}
+
+static void append_file(const struct written *file, struct text *out)
 {
     text_append_string(out, "<tr><td>");
-    append_code(out, entry->object);
+    append_code(out, file->path);
     text_append_string(out, "</td><td>");
-    page_append(out, entry->op);
+    page_append(out, text_slice(&file->calls));
     text_append_string(out, "</td><td>");
-    page_append(out, path_name(entry->program));
-    text_appendf(out, "</td><td class=\"number\">%llu</td></tr>\n", (unsigned long long)entry->count);
+    page_append(out, text_slice(&file->programs));
+    text_appendf(out, "</td><td class=\"number\">%llu</td></tr>\n", (unsigned long long)file->count);
 }
 
 void page_files(const struct log_run *run, struct text *out)
 {
+    struct writings writings = writings_of(run, out->arena);
+    size_t shown = writings.count < PAGE_ROWS_MAX ? writings.count : PAGE_ROWS_MAX;
+
     text_append_string(out, "<section id=\"files\">\n<h2>Files written</h2>\n");
-    if (!count_of(run, page_is_file_written)) {
+    if (!writings.count) {
         text_append_string(out, "<p class=\"empty\">None were recorded. Files that may be written are recorded with "
                                 "<code>\"violation\": {\"watch\": \"all\"}</code>.</p>\n</section>\n");
         return;
     }
     text_append_string(out, "<div class=\"scroll\"><table>\n<thead><tr><th>File</th><th>By</th><th>Program</th>"
                             "<th class=\"number\">Times</th></tr></thead>\n<tbody>\n");
-    size_t rest = append_each(run, page_is_file_written, append_file, out);
+    for (size_t i = 0; i < shown; i++)
+        append_file(&writings.items[i], out);
     text_append_string(out, "</tbody></table></div>\n");
-    append_rest(rest, out);
+    append_rest(writings.count - shown, out);
     text_append_string(out, "</section>\n");
 }
 

@@ -24,4 +24,7 @@ void page_hosts(const struct log_run *run, struct text *out);
 void page_later(const struct log_run *run, struct text *out);
 void page_files(const struct log_run *run, struct text *out);
 
+/* How many different ones; what it needs comes from the arena. */
+size_t page_files_written(const struct log_run *run, struct arena *arena);
+
 #endif

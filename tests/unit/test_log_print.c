@@ -176,6 +176,28 @@ static void test_no_markup_of_others_is_in_the_page(void **state)
     assert_non_null(strstr(page.ptr, "Content-Security-Policy"));
 }
 
+static void test_a_file_is_listed_once_however_it_was_written(void **state)
+{
+    static const char *const calls[] = {"openat", "renameat2", "openat"};
+    struct log_entry events[4];
+    struct log_run run = {.id = SLICE("1"), .started = 1794731400000, .status = -1, .events = events, .event_count = 4};
+    struct text page = text_in(&arena);
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        events[i] = entry_of("fs.write", i < 3 ? "/a" : "/b");
+        events[i].verdict = SLICE("observed");
+        events[i].op = slice_of(calls[i % 3]);
+        events[i].count = i + 1;
+    }
+    events[2].program = SLICE("/usr/bin/git");
+    assert_int_equal(page_files_written(&run, &arena), 2);
+    page_write(&run, &page);
+    assert_non_null(
+        strstr(page.ptr, "<code>/a</code></td><td>openat, renameat2</td><td>sh, git</td><td class=\"number\">6</td>"));
+    assert_non_null(strstr(page.ptr, "<b>2</b><span>files written</span>"));
+}
+
 static void test_a_page_of_a_flood_is_bounded(void **state)
 {
     enum { MANY = 20000 };
@@ -264,6 +286,7 @@ int main(void)
         cmocka_unit_test_teardown(test_a_hint_is_never_cut, forget),
         cmocka_unit_test_teardown(test_amounts_as_people_read_them, forget),
         cmocka_unit_test_teardown(test_no_markup_of_others_is_in_the_page, forget),
+        cmocka_unit_test_teardown(test_a_file_is_listed_once_however_it_was_written, forget),
         cmocka_unit_test_teardown(test_a_page_of_a_flood_is_bounded, forget),
         cmocka_unit_test_teardown(test_the_tags_of_the_block_cannot_be_forged, forget),
         cmocka_unit_test_teardown(test_lines_for_models_have_the_form_of_srt, forget),
