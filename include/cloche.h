@@ -192,6 +192,13 @@ CLOCHE_API int cloche_session_fd(const cloche_session *session);
 /* Never waits. Says how many events and questions there were; -1: see `error`. */
 CLOCHE_API int cloche_dispatch(cloche_session *session, cloche_error **error);
 
+/* ---- for models ---- */
+
+/* What a command wrote to its diagnostics, with what it was denied so far behind it
+ * in a block that a model understands, as `cloche annotate` makes it. To be freed
+ * with cloche_free. */
+CLOCHE_API char *cloche_annotate(const cloche_process *process, const char *diagnostics, cloche_error **error);
+
 /* ---- for programs that start commands themselves ---- */
 
 /* The command line that does what cloche_spawn would; without events, and without

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 
@@ -11,6 +12,21 @@ enum { READY_MAX = 16 };
 static const char *text_of(json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
+}
+
+static void keep_denial(cloche_process *process, const char *line, size_t length)
+{
+    enum { KEPT_MAX = 1024 * 1024 };
+    char *grown = process->denials_length + length < KEPT_MAX
+                      ? realloc(process->denials, process->denials_length + length + 1)
+                      : NULL;
+
+    if (!grown)
+        return;
+    process->denials = grown;
+    memcpy(grown + process->denials_length, line, length);
+    grown[process->denials_length + length] = '\n';
+    process->denials_length += length + 1;
 }
 
 static bool note(cloche_process *process, const char *line, size_t length)
@@ -37,6 +53,8 @@ static bool note(cloche_process *process, const char *line, size_t length)
 
     if (is_event && strcmp(event.kind, "run") == 0 && event.operation && strcmp(event.operation, "start") == 0)
         process->started = true;
+    if (is_event && strcmp(event.verdict, "denied") == 0)
+        keep_denial(process, line, length);
     if (is_event && process->session->on_event)
         process->session->on_event(process->session->event_argument, process, &event);
     json_decref(root);

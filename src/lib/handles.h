@@ -63,6 +63,8 @@ struct cloche_process {
     struct lines events;
     struct lines talk; /* with its supervisor, where its network is filtered */
     bool started;      /* it said so */
+    char *denials;     /* the lines of what was denied, as many as there is room for */
+    size_t denials_length;
     bool ended;
     struct cloche_status status;
 };
@@ -87,9 +89,9 @@ struct launch {
 pid_t launch(const struct launch *launch, cloche_error **error);
 
 /* Runs the binary to its end. What it writes is put into two texts from malloc;
- * more than a bound is an error. The exit status, or -1. */
-int launch_and_listen(char *const *argv, const char *directory, char **output, char **diagnostics,
-                      cloche_error **error);
+ * more than a bound is an error. `input` and `kept` are descriptors; -1: none. The
+ * exit status, or -1. */
+int launch_and_listen(char *const *argv, int input, int kept, char **output, char **diagnostics, cloche_error **error);
 
 /* A descriptor like `fd`, but never 0 to 2: those are replaced in what is started. */
 int beyond_standard(int fd);

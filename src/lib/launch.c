@@ -186,7 +186,7 @@ static int status_of(pid_t pid, cloche_error **error)
     return -1;
 }
 
-int launch_and_listen(char *const *argv, const char *directory, char **output, char **diagnostics, cloche_error **error)
+int launch_and_listen(char *const *argv, int input, int kept, char **output, char **diagnostics, cloche_error **error)
 {
     struct heard heard[2] = {{.fd = -1}, {.fd = -1}};
     int ends[2] = {-1, -1};
@@ -198,8 +198,9 @@ int launch_and_listen(char *const *argv, const char *directory, char **output, c
         struct launch how = {.file = argv[0],
                              .argv = argv,
                              .environment = environ,
-                             .directory = directory,
-                             .standard = {-1, ends[0], ends[1]}};
+                             .standard = {input, ends[0], ends[1]},
+                             .kept = {kept},
+                             .kept_count = kept >= 0};
         pid = launch(&how, error);
     }
     for (int i = 0; i < 2; i++) {

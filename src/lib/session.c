@@ -30,7 +30,7 @@ static bool check_version(const cloche_session *session, cloche_error **error)
     char *argv[] = {session->binary, (char *)"--version", NULL};
     char *said;
     char *complaint;
-    int status = launch_and_listen(argv, NULL, &said, &complaint, error);
+    int status = launch_and_listen(argv, -1, -1, &said, &complaint, error);
 
     if (status < 0)
         return false;
@@ -54,7 +54,7 @@ static json_t *ask_for_plan(const cloche_session *session, const struct words *p
     json_t *plan = NULL;
 
     if (session_words(session, "explain", policy, &words, error) && words_add(&words, "--json", error)) {
-        int status = launch_and_listen(words.items, NULL, &said, &complaint, error);
+        int status = launch_and_listen(words.items, -1, -1, &said, &complaint, error);
         plan = status >= 0 && status != STATUS_REFUSED ? json_loads(said, 0, NULL) : NULL;
         if (status >= 0 && !plan)
             fail(error, CLOCHE_ERROR_POLICY, 0, "%s", complaint);
@@ -216,7 +216,7 @@ bool cloche_explain(cloche_session *session, const char *question, bool *allowed
         return fail(error, CLOCHE_ERROR_ARGUMENT, 0, "a question is \"read:PATH\", \"net:HOST\" or the like");
     if (session_words(session, "explain", &session->policy, &words, error) && words_add(&words, "--json", error) &&
         words_add(&words, question, error))
-        status = launch_and_listen(words.items, NULL, &said, &complaint, error);
+        status = launch_and_listen(words.items, -1, -1, &said, &complaint, error);
     words_free(&words);
     if (status < 0)
         return false;

@@ -111,8 +111,13 @@ static void test_events(void)
 
     cloche_session_on_event(session, see, &seen);
     REQUIRE(run(session, "echo mine >made") == 0 && seen.denied == 0);
-    REQUIRE(run(session, "echo x >.bashrc") != 0 && seen.denied == 1);
+    cloche_process *process = start(session, "echo x >.bashrc", -1);
+    REQUIRE(end_of(process) != 0 && seen.denied == 1);
     printf("%s\n%s\n", seen.object, seen.hint);
+    char *annotated = cloche_annotate(process, "said on stderr\n", NULL);
+    REQUIRE(annotated);
+    printf("%s", annotated);
+    cloche_free(annotated);
     cloche_session_free(session);
 }
 

@@ -16,7 +16,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("CLOCHE_BUILD") or TOP / "build")
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-g"]
 
-EXPORTED = """cloche_abi cloche_answer cloche_dispatch cloche_error_code cloche_error_free cloche_error_number cloche_error_text
+EXPORTED = """cloche_abi cloche_annotate cloche_answer cloche_dispatch cloche_error_code cloche_error_free cloche_error_number cloche_error_text
 cloche_explain cloche_free cloche_kill cloche_policy_add_file cloche_policy_add_json cloche_policy_add_preset
 cloche_policy_free cloche_policy_new cloche_process_free cloche_process_pid cloche_session_fd cloche_session_free
 cloche_session_new cloche_session_on_ask cloche_session_on_event cloche_session_update cloche_signal cloche_spawn cloche_version cloche_wait
@@ -74,7 +74,10 @@ def test_library_keeps_what_its_header_says(drive, person, word):
 def test_denials_reach_the_program_as_events(drive, person):
     answer = drive("events")
     assert (answer.returncode, answer.stderr) == (0, "")
-    assert answer.stdout.splitlines()[0] == f"{person.project}/.bashrc"
+    lines = answer.stdout.splitlines()
+    assert lines[0] == f"{person.project}/.bashrc"
+    assert lines[2:5] == ["said on stderr", "", "<sandbox_violations>"] and ".bashrc" in lines[5]
+    assert lines[-1] == "</sandbox_violations>"
     assert (person.project / "made").exists() and not (person.project / ".bashrc").exists()
 
 
