@@ -189,7 +189,8 @@ bool import_claude(struct import *import, const json_t *settings, struct error *
     const json_t *sandbox = json_object_get(settings, "sandbox");
 
     if (!json_is_object(settings) || (!permissions && !sandbox))
-        return error_set(err, "it has neither \"permissions\" nor \"sandbox\": these are no settings of Claude Code");
+        return error_set(err, "it has neither \"permissions\" nor \"sandbox\": these are no settings of Claude Code "
+                              "(a JSON policy of Codex needs no import: cloche run -s codex:FILE)");
     import_add(import, "filesystem", "allowWrite", SLICE("."));
     import_permissions(import, permissions, "allow", true);
     import_permissions(import, permissions, "deny", false);
