@@ -104,16 +104,24 @@ def test_b28_h107_no_key_that_runs_something_gets_there(jail, repository):
     assert "alias.st: not among" in answer.stderr, answer.stderr
 
 
-@pytest.mark.parametrize("key, value, day", [
+SINGING = [  # key, value, and on which part of the day
     ("core.fsmonitor", "E", "git status"), ("core.hooksPath", "nest/hooks", "git push origin main"), ("filter.x.clean", "E", "echo more >>a; git add a"),
     ("diff.x.textconv", "E", "git log -p -1"), ("remote.origin.pushurl", "./nest", "git push"), ("branch.main.remote", "nest", "git push"),
-    ("include.path", "../evil.config", "git status"), ("alias.st", "!E", "git st"), ("merge.x.driver", "E", "git rebase topic")])
-def test_the_canary_sings_where_such_a_key_is_there(repository, key, value, day):
+    ("include.path", "../evil.config", "git status"), ("alias.st", "!E", "git st"), ("merge.x.driver", "E", "git rebase topic"),
+]
+
+
+def test_the_canary_sings_where_such_a_key_is_there(repository):
     """What the tests of this file are worth."""
     program = f"{repository.project}/evil"
-    outside(repository, f"{repository.plant}; cp evil nest/hooks/pre-push; printf '[core]\\n\\tfsmonitor = {program}\\n' >evil.config; "
-            f"git config '{key}' '{value.replace('E', program)}'")
-    assert day in EVERY_DAY and sings_after(repository, day)
+    config = repository.project / ".git/config"
+    outside(repository, f"{repository.plant}; cp evil nest/hooks/pre-push; printf '[core]\\n\\tfsmonitor = {program}\\n' >evil.config")
+    original = config.read_bytes()
+    for key, value, day in SINGING:
+        outside(repository, f"git config '{key}' '{value.replace('E', program)}'")
+        assert day in EVERY_DAY and sings_after(repository, day), key
+        config.write_bytes(original)
+        outside(repository, "git rebase --abort; git reset -q --hard; git checkout -q main; git commit -q --allow-empty -m again", check=False)
 
 
 # Ways to make the host's git go where the command can make something, by what the command may do. Most is refused.
@@ -223,34 +231,37 @@ print(inside == safe, os.stat(".git/config").st_nlink, os.fstat(lock).st_ino != 
     assert "core.fsmonitor=./evil" not in configuration(repository) and "user.name=Safe" in configuration(repository)
 
 
-@pytest.mark.parametrize("kind", ["link", "link-to-config", "directory", "fifo", "socket", "hole", "huge", "deep", "empty"])
-def test_a_lock_that_is_no_ordinary_file_is_refused_and_nobody_waits(jail, repository, kind):
-    made = {
-        "link": "open('target', 'w').write(new); os.symlink('../target', lock)",
-        "link-to-config": "os.symlink('config', lock)",
-        "directory": "os.mkdir(lock); open(lock + '/config', 'w').write(new)",
-        "fifo": "os.mkfifo(lock)",
-        "socket": "import socket; socket.socket(socket.AF_UNIX).bind(lock)",
-        "hole": "open(lock, 'w').truncate(1 << 40)",
-        "huge": "open(lock, 'w').write(new + '# x\\n' * 500000)",
-        "deep": "open(lock, 'w').write(new + '[a]\\n' + 'b=c\\n' * 200000)",
-        "empty": "open(lock, 'w').close()",
-    }[kind]
+NO_FILES = {
+    "link": "open('target', 'w').write(new); os.symlink('../target', lock)",
+    "link-to-config": "os.symlink('config', lock)",
+    "directory": "os.mkdir(lock); open(lock + '/config', 'w').write(new)",
+    "fifo": "os.mkfifo(lock)",
+    "socket": "import socket; socket.socket(socket.AF_UNIX).bind(lock)",
+    "hole": "open(lock, 'w').truncate(1 << 40)",
+    "huge": "open(lock, 'w').write(new + '# x\\n' * 500000)",
+    "deep": "open(lock, 'w').write(new + '[a]\\n' + 'b=c\\n' * 60000)",
+    "empty": "open(lock, 'w').close()",
+}
+
+
+def test_a_lock_that_is_no_ordinary_file_is_refused_and_nobody_waits(jail, repository):
     config = repository.project / ".git/config"
     with unchanged(config):
         answer = jail.run("/usr/bin/python3", "-c", f"""
-import os
+import os, shutil
 lock = ".git/config.lock"
 new = open(".git/config").read() + "[user]\\n\\tname = Me\\n"
-{made}
-try:
-    os.rename(lock, ".git/config")
-    print("renamed")
-except OSError as problem:
-    print(problem.errno)
+for kind, made in {NO_FILES!r}.items():
+    exec(made)
+    try:
+        os.rename(lock, ".git/config")
+        print("renamed", kind)
+    except OSError as problem:
+        print(problem.errno)
+    shutil.rmtree(lock) if kind == "directory" else os.unlink(lock)
 """, timeout=PATIENCE)
-        assert answer.stdout.strip() in ("13", "20", "11", "21"), answer
-    (shutil.rmtree if kind == "directory" else os.unlink)(repository.project / ".git/config.lock")
+        assert answer.returncode == 0 and len(answer.stdout.split()) == len(NO_FILES), answer
+        assert set(answer.stdout.split()) <= {"13", "20", "21"}, answer
     jail.run("git", "config", "user.name", "Me")
     assert "user.name=Me" in configuration(repository)
 
