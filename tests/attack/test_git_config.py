@@ -121,7 +121,7 @@ def test_the_canary_sings_where_such_a_key_is_there(repository):
         outside(repository, f"git config '{key}' '{value.replace('E', program)}'")
         assert day in EVERY_DAY and sings_after(repository, day), key
         config.write_bytes(original)
-        outside(repository, "git rebase --abort; git reset -q --hard; git checkout -q main; git commit -q --allow-empty -m again", check=False)
+        outside(repository, "git rebase --abort; git reset -q --hard; git checkout -q main; echo again >>a; git commit -qam again", check=False)
 
 
 # Ways to make the host's git go where the command can make something, by what the command may do. Most is refused.
