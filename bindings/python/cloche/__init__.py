@@ -1,0 +1,36 @@
+"""Run commands under glass: subprocess, with a policy.
+
+    >>> import cloche
+    >>> done = cloche.run(["ls"], policy="preset:dev", capture_output=True, text=True)
+
+It starts the `cloche` binary, which must be the one of the same version.
+"""
+
+from ._asynchronous import async_run
+from ._command import Answer, Policy, check, command, explain, find_binary
+from ._errors import BinaryError, ClocheError, PolicyError, RefusedError
+from ._events import Ask, AsyncAsk, Event, Question
+from ._process import CompletedProcess, Popen, run
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Answer",
+    "Ask",
+    "AsyncAsk",
+    "BinaryError",
+    "ClocheError",
+    "CompletedProcess",
+    "Event",
+    "Policy",
+    "PolicyError",
+    "Popen",
+    "Question",
+    "RefusedError",
+    "async_run",
+    "check",
+    "command",
+    "explain",
+    "find_binary",
+    "run",
+]

@@ -1,0 +1,216 @@
+"""The package for Python (bindings/python), used by programs that run as their users would run them."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from judging import as_person
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+PACKAGE = TOP / "bindings" / "python"
+PATIENCE = 120
+
+
+@pytest.fixture
+def programmer(person):
+    place = person.base / "library"
+    shutil.copytree(PACKAGE / "cloche", place / "cloche")
+    person.environment |= {"PYTHONPATH": str(place), "CLOCHE": str(person.binaries / "cloche"),
+                           "PYTHONDONTWRITEBYTECODE": "1"}
+    return person
+
+
+def python(person, code, *arguments):
+    """What a program printed. It must end well, without a warning."""
+    script = person.file("program.py", "import asyncio, os, signal, subprocess, sys, threading, time\nimport cloche\n" + code)
+    ran = subprocess.run(["/usr/bin/python3", "-W", "error", script, *arguments], cwd=person.project, text=True,
+                         env=person.environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE,
+                         check=False, **as_person(person))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+def test_a_command_runs_as_with_subprocess(programmer):
+    said = python(programmer, """
+done = cloche.run(["sh", "-c", "cat; echo err >&2; exit 7"], input="in", capture_output=True, text=True)
+print(done.returncode, done.stdout, repr(done.stderr), done.events, done.refused)
+print(cloche.run("echo $HERE", env={**os.environ, "HERE": "x"}, stdout=subprocess.PIPE).stdout)
+print(cloche.run(["pwd"], cwd="/usr", project=".", capture_output=True, text=True, options=["--allow-read", "/usr"]).returncode)
+try:
+    cloche.run(["false"], check=True)
+except subprocess.CalledProcessError as problem:
+    print(type(problem).__name__, problem.returncode)
+try:
+    cloche.run(["sleep", "100"], timeout=0.2)
+except subprocess.TimeoutExpired:
+    print("timeout")
+""")
+    assert said == "7 in 'err\\n' [] False\nb'x\\n'\n0\nCalledProcessError 1\ntimeout\n"
+
+
+@pytest.mark.parametrize("policy", ['"preset:dev"', '"policy.json"', '{"extends": ["preset:dev"]}',
+                                    '["preset:dev", {"network": {"deniedDomains": ["x.test"]}}]', "None"])
+def test_every_form_of_policy_holds(programmer, policy):
+    programmer.file("policy.json", {"extends": ["preset:dev"]})
+    said = python(programmer, f"""
+done = cloche.run("echo x >made && mkdir locked", policy={policy}, options=["--deny-write", "locked"], capture_output=True, text=True)
+print(done.returncode, os.path.exists("made"), [(e.kind, e.op, e.verdict) for e in done.denied], done.denied[0].object)
+""")
+    assert said.startswith("1 True [('fs.write', 'mkdir', 'denied')] ") and said.endswith("/project/locked\n")
+    assert not (programmer.project / "locked").exists()
+
+
+def test_hosts_are_asked_about_and_only_true_allows(programmer):
+    said = python(programmer, """
+from http.server import BaseHTTPRequestHandler, HTTPServer
+class Page(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200); self.end_headers(); self.wfile.write(b"page")
+    def log_message(self, *words): pass
+server = HTTPServer(("127.0.0.1", 0), Page)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+port = server.server_address[1]
+asked = []
+def ask(question):
+    asked.append(question.host)
+    if question.host == "raises.test": raise RuntimeError
+    return {"127.0.0.1": True, "reason.test": "not today", "truthy.test": 1}.get(question.host, False)
+get = "curl -s -o /dev/null -w '%{http_code} ' --noproxy '' -x http://localhost:3128 http://"
+hosts = [f"127.0.0.1:{port}", "reason.test", "truthy.test", "raises.test", "other.test"]
+script = "; ".join(get + host + "/" for host in hosts)
+done = cloche.run(script, ask=ask, options=["-q"], capture_output=True, text=True)
+print(done.stdout, sorted(asked))
+print([event.reason for event in done.denied])
+print(cloche.run(script, options=["-q", "--allow-domain", "allowed.test"], capture_output=True, text=True).stdout)
+async def slowly(question):
+    await asyncio.sleep(0.05)
+    return ask(question)
+print(asyncio.run(cloche.async_run(script, ask=slowly, options=["-q"], capture_output=True)).stdout.decode())
+server.shutdown(); server.server_close()
+""")
+    lines = said.splitlines()
+    assert lines[0] == "200 403 403 403 403  ['127.0.0.1', 'other.test', 'raises.test', 'reason.test', 'truthy.test']"
+    assert lines[1] == "['not today', 'user denied', 'permission prompt failed', 'user denied']"
+    assert lines[2:] == ["403 403 403 403 403 ", "200 403 403 403 403 "]
+
+
+def test_events_come_while_the_command_runs(programmer):
+    said = python(programmer, """
+process = cloche.Popen("mkdir one; read line; mkdir two", stdin=subprocess.PIPE, options=["-q", "--deny-write", "one", "--deny-write", "two"], stderr=subprocess.DEVNULL)
+for event in process.events():
+    print(event.object.rpartition("/")[2], process.poll())
+    if event.object.endswith("one"):
+        process.stdin.write(b"on\\n"); process.stdin.close()
+print(process.wait(), list(process.events()))
+seen = []
+cloche.run("mkdir three", on_event=seen.append, capture_output=True, options=["--deny-write", "three"])
+print([event.denied for event in seen])
+""")
+    assert re.fullmatch(r"one None\ntwo (None|1)\n1 \[\]\n\[True\]\n", said)
+
+
+def test_misuse_is_answered(programmer):
+    programmer.file("broken.json", "{")
+    programmer.file("other", "#!/bin/sh\necho cloche 99.0.0\n").chmod(0o755)
+    said = python(programmer, """
+def tried(work):
+    try:
+        return work()
+    except Exception as problem:
+        return type(problem).__name__, str(problem).replace(os.getcwd(), ".")[:60]
+print(tried(lambda: cloche.run(["true"], binary="/nowhere/cloche")))
+print(tried(lambda: cloche.run(["true"], binary="./other")))
+print(tried(lambda: cloche.run([])))
+print(tried(lambda: cloche.run(["true"], shell=True)))
+print(tried(lambda: cloche.run(["true"], policy={"text": "x" * 200000})))
+print(tried(lambda: cloche.run(["true"], policy="broken.json", check=True, capture_output=True, text=True))[0])
+print(tried(lambda: cloche.explain("read:/x", policy="broken.json"))[0])
+print(cloche.run(["true"], policy="broken.json", capture_output=True).refused, cloche.check("broken.json")[0])
+print(tried(lambda: cloche.run(["a\\0b"]))[0])
+print(tried(lambda: cloche.run(["true"], cwd="/nowhere"))[0])
+""")
+    lines = said.splitlines()
+    assert lines[0].startswith("('BinaryError', \"there is no program '/nowhere/cloche'")
+    assert lines[1].startswith("('BinaryError', ") and "99.0.0" in lines[1]
+    assert lines[2:4] == ["('ValueError', 'no command given')",
+                          "('TypeError', 'shell cannot be used: a text is for a shell, and cloche star')"]
+    assert lines[4].startswith("('PolicyError', ")
+    assert lines[5:] == ["RefusedError", "PolicyError", "True False", "ValueError", "FileNotFoundError"]
+
+
+def test_a_run_ends_with_the_program_or_when_it_is_told_to(programmer):
+    said = python(programmer, """
+process = cloche.Popen("echo started; sleep 1000", stdout=subprocess.PIPE)
+process.stdout.readline()
+process.end()
+print(process.wait(30) != 0)
+process.stdout.close()
+async def bounded():
+    try:
+        await asyncio.wait_for(cloche.async_run(["sleep", "1001"]), 0.3)
+    except asyncio.TimeoutError:
+        print("bounded")
+asyncio.run(bounded())
+child = subprocess.Popen([sys.executable, "-c", "import cloche; cloche.run('echo started; sleep 1002')"], stdout=subprocess.PIPE)
+child.stdout.readline()
+child.kill(); child.wait(); child.stdout.close()
+for _ in range(600):
+    left = subprocess.run(["pgrep", "-u", str(os.getuid()), "-fx", "sleep 100[012]"], stdout=subprocess.PIPE).stdout
+    if not left: break
+    time.sleep(0.05)
+print(left)
+""")
+    assert said == "True\nbounded\nb''\n"
+
+
+def test_many_at_once_leave_nothing(programmer):
+    said = python(programmer, """
+def left():
+    return len(os.listdir("/proc/self/fd")), threading.active_count()
+cloche.run(["true"])
+before = left()
+threads = [threading.Thread(target=lambda i=i: results.append((i, cloche.run(f"exit {i}").returncode))) for i in range(16)]
+results = []
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(sorted(results) == [(i, i) for i in range(16)])
+async def many():
+    done = await asyncio.gather(*(cloche.async_run(f"exit {i}") for i in range(16)))
+    return [each.returncode for each in done]
+print(asyncio.run(many()) == list(range(16)))
+print(left() == before or (before, left()))
+""")
+    assert said == "True\nTrue\nTrue\n"
+
+
+def test_the_command_does_not_see_our_descriptors(programmer):
+    said = python(programmer, 'print(cloche.run("ls /proc/self/fd | wc -l", capture_output=True, text=True).stdout)')
+    assert said.split() == ["4"]
+
+
+SNIPPETS = re.findall(r"```python\n(.*?)```", (PACKAGE / "README.md").read_text(), re.S)
+SAID = [
+    "hello\nfs.write locked denied\n",
+    "mkdir locked\n3\n",
+    "Connection blocked by network allowlist\n\n['use the mirror']\n",
+    "[b'0\\n', b'1\\n', b'2\\n']\n",
+    "True False\n",
+]
+
+
+@pytest.mark.parametrize("number", range(len(SAID)))
+def test_each_example_of_its_documentation_works(programmer, number):
+    assert len(SNIPPETS) == len(SAID)
+    assert python(programmer, SNIPPETS[number]) == SAID[number]
+
+
+def test_the_version_is_that_of_the_binary_and_nothing_is_needed():
+    built = re.search(r"version: '([^']+)'", (TOP / "meson.build").read_text())[1]
+    project = (PACKAGE / "pyproject.toml").read_text()
+    assert f'version = "{built}"' in project and "dependencies" not in project
+    assert f'__version__ = "{built}"' in (PACKAGE / "cloche" / "__init__.py").read_text()
+    assert f'VERSION = "{built}"' in (PACKAGE / "cloche" / "_command.py").read_text()
+    assert (PACKAGE / "cloche" / "py.typed").exists()
