@@ -67,6 +67,13 @@ def _options(policy: Policy, project: Optional[StrPath], options: Sequence[str])
     return words + list(options)
 
 
+def told(theirs: int, lifeline: int, asks: bool) -> List[str]:
+    """Options of a run that tells and asks us, and ends with us. There is a filter only where
+    some host may be reached: this one is nobody's, and the rest is asked about."""
+    words = ["--session-fd", str(theirs), "--lifeline-fd", str(lifeline)]
+    return [*words, "--allow-domain", "nobody.invalid:1"] if asks else words
+
+
 def command(args: Union[str, Sequence[StrPath]], *, policy: Policy = None, project: Optional[StrPath] = None,
             options: Sequence[str] = (), binary: Optional[StrPath] = None) -> List[str]:
     """The words that run `args` under glass, for whoever starts processes by himself. A

@@ -1,7 +1,7 @@
 """What a run tells while it goes on, and what it asks.
 
 The supervisor and we say JSON objects to each other, one a line, over a socket
-(--session-fd, see cloche(1)). It never waits for us but with a question."""
+(--session-fd, see docs/node.md). It never waits for us but with a question."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import subprocess
 import threading
 from typing import Any, Callable, Iterator, List, Optional, Sequence, Union
 
-from ._command import Policy, StrPath, command
+from ._command import Policy, StrPath, command, told
 from ._errors import RefusedError
 from ._events import Ask, Event, Question, answer, failed_answer, greeting
 
@@ -54,8 +54,8 @@ class Popen(subprocess.Popen):
         ours, theirs = socket.socketpair()
         held, lifeline = os.pipe()
         try:
-            told = [*options, "--session-fd", str(theirs.fileno()), "--lifeline-fd", str(held)]
-            words = command(args, policy=policy, project=project, options=told, binary=binary)
+            ours_too = told(theirs.fileno(), held, ask is not None)
+            words = command(args, policy=policy, project=project, options=[*options, *ours_too], binary=binary)
             super().__init__(words, pass_fds=(*pass_fds, theirs.fileno(), held), **keywords)
         except BaseException:
             ours.close()
