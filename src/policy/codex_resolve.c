@@ -38,6 +38,7 @@ struct level {
     struct slice directory;
     struct slice component; /* of the pattern, for the entries of `directory` */
     struct slice rest;      /* of the pattern, behind it */
+    struct slice stars;     /* two stars before it, and all behind them: they go on below each entry */
     size_t depth;
 };
 
@@ -63,16 +64,18 @@ static void visit(void *argument, struct slice name)
 {
     const struct level *level = argument;
     struct walk *walk = level->walk;
-    bool any_depth = slice_is(level->component, "**");
+    bool matches = name_matches(level->component, name);
 
     if (++walk->entries > ENTRIES_MAX)
         walk->too_much = true;
-    if (walk->too_much || (!any_depth && !name_matches(level->component, name)))
+    if (walk->too_much || (!matches && !level->stars.len))
         return;
     struct slice path = path_join(walk->policy->arena, level->directory, name);
-    /* Two stars go on below it. */
-    struct slice on = {level->component.ptr, level->component.len + level->rest.len};
-    descend(walk, path, any_depth ? on : level->rest, level->depth + 1);
+    if (matches)
+        descend(walk, path, level->rest, level->depth + 1);
+    bool is_hidden = matches && !level->rest.len; /* whole: what is below need not be looked for */
+    if (level->stars.len && !is_hidden)
+        descend(walk, path, level->stars, level->depth + 1);
 }
 
 /* `rest` of the pattern is to be matched below `path`; none left: this is it. */
@@ -88,11 +91,18 @@ static void descend(struct walk *walk, struct slice path, struct slice rest, siz
         hide(walk, path);
         return;
     }
-    if (walk->tree->look(walk->tree->context, path, walk->policy->arena, &target) != NODE_DIRECTORY)
+    enum node node = walk->tree->look(walk->tree->context, path, walk->policy->arena, &target);
+    if (node == NODE_UNKNOWN)
+        hide(walk, path); /* with the directory around it, which can be listed and not searched */
+    if (node != NODE_DIRECTORY)
         return;
-    /* Two stars also stand for nothing. */
-    if (slice_is(level.component, "**"))
-        descend(walk, path, level.rest, depth);
+    while (slice_is(level.component, "**")) {
+        level.stars = (struct slice){level.component.ptr, level.component.len + level.rest.len};
+        if (!path_next(&level.rest, &level.component)) {
+            hide(walk, path);
+            return;
+        }
+    }
     if (depth >= DEPTH_MAX || !walk->tree->list(walk->tree->context, path, visit, &level))
         hide(walk, path);
 }

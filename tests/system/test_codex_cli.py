@@ -223,13 +223,15 @@ def test_directory_that_cannot_be_listed_is_hidden_whole(person):
     """Codex does not start."""
     if person.uid == 0:
         pytest.skip("root lists every directory")
-    file = person.file("closed/a.env", "secret\n")
-    file.parent.chmod(0o311)
+    file = person.file("closed/sub/a.env", "secret\n")
     seen = person.file("open/a.txt")
-    policy = profile(special("root", "read"), pattern(person.project / "**/*.env"))
-    answer = person.codex(policy, "cat", file, seen)
-    file.parent.chmod(0o755)
-    assert answer.stdout == "content\n"
+    closed = person.project / "closed"
+    policy = profile(special("root", "read"), special("project_roots", "write"), pattern(person.project / "**/*.env"))
+    for mode in (0o311, 0o400, 0):
+        closed.chmod(mode)
+        answer = person.codex(policy, "sh", "-c", 'chmod 700 closed; cat "$@"', "sh", file, seen)
+        closed.chmod(0o755)
+        assert answer.stdout == "content\n", oct(mode)
 
 
 def test_where_there_are_no_namespaces_nothing_weaker_takes_their_place(person):
