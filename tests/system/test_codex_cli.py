@@ -177,6 +177,10 @@ def test_what_is_no_profile_is_refused(person, text, words):
 def test_entry_that_cannot_be_held_or_understood_is_refused(person, entry, words):
     answer = person.codex(profile(special("root", "read"), entry), "echo", "ran")
     assert refused(answer, 2, words), answer
+
+
+def test_the_same_without_such_an_entry_runs(person):
+    """The control for the two above."""
     assert person.codex(profile(special("root", "read")), "echo", "ran").stdout == "ran\n"
 
 
