@@ -48,7 +48,7 @@ struct srt_schema {
     /* What is wrong with the value, or NULL. Asked after the bounds, even where
      * those were not kept. */
     const char *(*judge_string)(struct arena *arena, struct slice value);
-    bool any_when_extended; /* STRING: srt_check_extended takes "*" too */
+    bool any_when_extended;                    /* STRING: srt_check_extended takes "*" too */
     const char *(*judge)(const json_t *value); /* OBJECT, PAIR */
 };
 

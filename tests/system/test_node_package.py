@@ -99,7 +99,7 @@ def test_configurations_are_judged_in_the_words_of_sandbox_runtime(agent):
             return False
         return not re.search(r"""\\ud[89a-f]|"\*"|\\[nt]|past a double|past 64 bits|snowman|^ignoreV""", case["name"] + case["settings"])
 
-    chosen = [case for case in SETTINGS if is_for_us(case)][::7]
+    chosen = [case for case in SETTINGS if is_for_us(case)][::20]
     assert len(chosen) > 20
     agent.file("cases.json", [case["settings"] for case in chosen])
     ran = node(agent, "judge.mjs")
