@@ -130,8 +130,8 @@ struct host_tree {
     struct map directories;
     size_t looks_in_all;
     struct directory *last; /* rules about one place stand together */
-    char buffer[PATH_MAX]; /* the path that was looked at last, with its NUL */
-    size_t absent_length;  /* its length, if nothing was there; else 0 */
+    char buffer[PATH_MAX];  /* the path that was looked at last, with its NUL */
+    size_t absent_length;   /* its length, if nothing was there; else 0 */
 };
 
 static enum node read_link(const char *path, struct arena *arena, struct slice *target)

@@ -305,12 +305,12 @@ bool network_open(struct session *session, struct arena *shared, int control_fd,
     *network = (struct network){.session = session,
                                 .shared = shared,
                                 .watches = watches,
-                                .events = {.events = events},
                                 .served = -1,
                                 .alarm = -1,
                                 .inside = {.socket = -1},
                                 .asking = {.timer = -1},
                                 .reload = {.fd = -1}};
+    network->events.events = events;
     network->hooks = (struct jail_network){.argument = network,
                                            .begun = begun,
                                            .set_up_inside = set_up_inside,

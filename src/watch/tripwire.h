@@ -15,9 +15,11 @@
 /* What is read from the kernel at once, and the longest answer. */
 enum { TRIPWIRE_REQUEST_MAX = 8192, TRIPWIRE_ANSWER_MAX = 4096 };
 
+enum wire { WIRE_NONE, WIRE_FILE, WIRE_DIRECTORY };
+
 struct tripwires {
     size_t count; /* of numbers; not each has a wire */
-    enum wire { WIRE_NONE, WIRE_FILE, WIRE_DIRECTORY } (*at)(const void *argument, size_t number);
+    enum wire (*at)(const void *argument, size_t number);
     const void *argument;
     uid_t user; /* whom they belong to */
     gid_t group;

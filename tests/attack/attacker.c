@@ -45,9 +45,8 @@ int show(int fd)
 static const struct operation *find(const char *name)
 {
     const struct operation *const parts[] = {
-        file_operations,    name_operations,   socket_operations, namespace_operations,
-        process_operations, kernel_operations, send_operations,   crowd_operations,
-        race_operations,
+        file_operations,   name_operations, socket_operations, namespace_operations, process_operations,
+        kernel_operations, send_operations, crowd_operations,  race_operations,
     };
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
