@@ -93,6 +93,29 @@ def print_git_and_compiler(cloche, scratch, judge, results):
               f"{medians['inside'] * 1000:.0f} ms inside: {ratio:.3f}  {judge('git and compiler', ratio, results)}")
 
 
+def watching(mode):
+    return ["-s", json.dumps({"extends": ["preset:dev"], "violation": {"watch": mode}})]
+
+
+def print_watching(cloche, scratch, judge, results):
+    """What it costs to be told of what is refused where nothing is, beside what strace takes for it."""
+    words = ["sh", "-c", GIT_AND_COMPILER]
+    ways = {f"watch {mode}": [cloche, "run", *watching(mode), *words] for mode in ("off", "writes", "all")}
+    if shutil.which("strace"):
+        ways["strace"] = ["strace", "-f", "-qq", "-e", "trace=%file", "-o", "/dev/null", *words]
+
+    def measure(_, command, __):
+        return run(command, fresh(scratch, "watching"))[1]
+
+    medians = in_turn(ways, WORK_PAIRS, measure)
+    results["seconds of git and compiler, watched"] = medians
+    if "watch off" not in medians or "watch writes" not in medians:
+        return
+    told = ", ".join(f"{name} {value * 1000:.0f} ms ({value / medians['watch off']:.3f})" for name, value in medians.items())
+    ratio = medians["watch writes"] / medians["watch off"]
+    print(f"The same with what is refused told of: {told}  {judge('watching writes', ratio, results)}")
+
+
 def print_creates(cloche, build, scratch, peers, results):
     project = fresh(scratch, "creates")
     program = shutil.copy(build / "bench" / "bench_creates", project / "bench_creates")
