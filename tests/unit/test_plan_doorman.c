@@ -65,6 +65,69 @@ static void test_writable_directory_has_a_doorman_for_protected_names(void **sta
     world_free(&world);
 }
 
+static const char *const repository_tree = "/home/u/p/.git/config\n/home/u/p/.git/hooks/\n/home/u/p/config\n"
+                                           "/home/u/p/.git/modules/m/config\n/home/u/p/.git/config.worktree\n";
+
+static bool may_be_replaced(const struct world *world, const char *path)
+{
+    return decide_git_config(&world->policy, slice_of(path));
+}
+
+static void test_gits_configuration_is_left_to_the_doorman_who_lets_git_replace_it(void **state)
+{
+    static const char *const paths[] = {"/home/u/p/.git/config", "/home/u/p/.git/modules/m/config",
+                                        "/home/u/p/.git/config.worktree"};
+    struct world world;
+    (void)state;
+
+    assert_true(world_make(&world, repository_tree, "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\".\"]}}"));
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        assert_string_equal(world_access(&world, paths[i]), "r-");
+        assert_string_equal(world_step(&world, paths[i]), "");
+        assert_int_equal(hold_of(&world, paths[i])->locks, LOCK_DOORMAN);
+        assert_true(may_be_replaced(&world, paths[i]));
+    }
+    assert_string_equal(world_step(&world, "/home/u/p/.git/hooks"), "bind");
+    assert_true(may_be_replaced(&world, "/home/u/p/new/.git/config"));
+    assert_false(may_be_replaced(&world, "/home/u/p/.git/hooks/config"));
+    assert_false(may_be_replaced(&world, "/home/u/p/.vscode/config"));
+    assert_false(may_be_replaced(&world, "/home/u/p/.git/commondir"));
+    assert_false(may_be_replaced(&world, "/home/u/.git/config"));
+    world_free(&world);
+}
+
+static void test_gits_configuration_is_held_by_a_mount_where_something_else_refuses_it(void **state)
+{
+    static const char *const policies[] = {
+        "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\".\"],\"denyWrite\":[\".git/config\"]}}",
+        "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\".\"],\"denyWrite\":[\".git\"]}}",
+        "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\".\"],\"protect\":[\"config\"]}}",
+        "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\".\"],\"denyRead\":[\".git/config\"]}}",
+        "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\".\"]},\"rules\":[{\"path\":\".git/config\","
+        "\"access\":\"read\"}]}",
+        "{\"extends\":[],\"filesystem\":{\"allowRead\":[\".\"]}}",
+    };
+    struct world world;
+    (void)state;
+
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+        assert_true(world_make(&world, repository_tree, policies[i]));
+        assert_false(may_be_replaced(&world, "/home/u/p/.git/config"));
+        assert_int_not_equal(plan_access_at(&world.plan, SLICE("/home/u/p/.git/config")), ACCESS_WRITE);
+        world_free(&world);
+    }
+    static const char *const plain = "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\".\"]}}";
+    assert_true(world_make_without_listener(&world, repository_tree, plain));
+    assert_string_equal(world_step(&world, "/home/u/p/.git/config"), "bind");
+    world_free(&world);
+    assert_true(world_make_srt(&world, repository_tree,
+                               "{\"network\":{\"allowedDomains\":[],\"deniedDomains\":[]},\"filesystem\":{"
+                               "\"denyRead\":[],\"allowWrite\":[\".\"],\"denyWrite\":[]}}"));
+    assert_false(may_be_replaced(&world, "/home/u/p/.git/config"));
+    assert_string_equal(world_step(&world, "/home/u/p/.git/config"), "bind");
+    world_free(&world);
+}
+
 static void test_who_needs_no_doorman_pays_for_none(void **state)
 {
     struct world world;
@@ -280,6 +343,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_writable_directory_has_a_doorman_for_protected_names),
+        cmocka_unit_test(test_gits_configuration_is_left_to_the_doorman_who_lets_git_replace_it),
+        cmocka_unit_test(test_gits_configuration_is_held_by_a_mount_where_something_else_refuses_it),
         cmocka_unit_test(test_who_needs_no_doorman_pays_for_none),
         cmocka_unit_test(test_rules_about_names_to_come_are_held_by_the_doorman),
         cmocka_unit_test(test_without_a_listener_they_are_refused_by_name),
