@@ -207,6 +207,23 @@ test('large settings go through a private file that is gone after the reset', as
   assert.ok(!existsSync(file))
 })
 
+test('large settings of many sandboxes are gone when the process ends', () => {
+  const many = base({}, { denyRead: Array.from({ length: 2000 }, (_, i) => `~/absent/number-${i}-of-many`) })
+  writeFileSync('large.json', JSON.stringify(many))
+  writeFileSync(
+    'large.mjs',
+    `import { readFileSync, existsSync } from 'node:fs'
+     import { Sandbox } from 'cloche'
+     const config = JSON.parse(readFileSync('large.json'))
+     for (let i = 0; i < 12; i++) console.log(/--settings (\\S+)/.exec(await new Sandbox(config).wrapWithSandbox('true'))[1])`,
+  )
+  const ran = spawnSync(process.execPath, ['large.mjs'], { encoding: 'utf8', timeout: 60000 })
+  assert.deepEqual([ran.status, ran.stderr], [0, ''])
+  const files = ran.stdout.trim().split('\n')
+  assert.equal(new Set(files).size, 12)
+  assert.deepEqual(files.filter(file => existsSync(file) || existsSync(join(file, '..'))), [])
+})
+
 test('paths mean what they meant when the command was wrapped', async () => {
   mkdirSync('was', { recursive: true })
   mkdirSync('runs/was', { recursive: true })

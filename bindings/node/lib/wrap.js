@@ -61,23 +61,35 @@ function directoryHere() {
 
 // Settings that do not fit on a command line: files that only we can read, in a
 // directory that is removed with the session or with this process.
+const directories = new Set()
+let watching = false
+
+function removeDirectory(directory) {
+  fs.rmSync(directory, { recursive: true, force: true })
+  directories.delete(directory)
+}
+
+function makeDirectory() {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'cloche-settings-'))
+  if (!watching) process.once('exit', () => directories.forEach(removeDirectory))
+  watching = true
+  directories.add(directory)
+  return directory
+}
+
 class SettingsFiles {
   #directory
 
   put(text) {
-    if (!this.#directory) {
-      this.#directory = fs.mkdtempSync(path.join(os.tmpdir(), 'cloche-settings-'))
-      process.once('exit', this.remove)
-    }
+    this.#directory ??= makeDirectory()
     const file = path.join(this.#directory, `${createHash('sha256').update(text).digest('hex').slice(0, 32)}.json`)
     if (!fs.existsSync(file)) fs.writeFileSync(file, text, { mode: 0o600 })
     return file
   }
 
-  remove = () => {
-    if (this.#directory) fs.rmSync(this.#directory, { recursive: true, force: true })
+  remove() {
+    if (this.#directory) removeDirectory(this.#directory)
     this.#directory = undefined
-    process.off('exit', this.remove)
   }
 }
 
