@@ -103,8 +103,7 @@ static void test_gits_configuration_is_held_by_a_mount_where_something_else_refu
         "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\".\"],\"denyWrite\":[\".git\"]}}",
         "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\".\"],\"protect\":[\"config\"]}}",
         "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\".\"],\"denyRead\":[\".git/config\"]}}",
-        "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\".\"]},\"rules\":[{\"path\":\".git/config\","
-        "\"access\":\"read\"}]}",
+        "{\"filesystem\":{\"allowWrite\":[\".\"]},\"rules\":[{\"path\":\".git/config\",\"access\":\"read\"}]}",
         "{\"extends\":[],\"filesystem\":{\"allowRead\":[\".\"]}}",
     };
     struct world world;
