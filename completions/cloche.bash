@@ -59,7 +59,7 @@ _cloche_command_start()
             # "--name=value" comes as three words.
             if [[ ${COMP_WORDS[i + 1]-} == = ]]; then
                 ((i += 2))
-            elif [[ " -c -p -C -s $_cloche_valued " == *[[:space:]]"${COMP_WORDS[i]}"[[:space:]]* ]]; then
+            elif [[ " -c -p -C -s -o --output $_cloche_valued " == *[[:space:]]"${COMP_WORDS[i]}"[[:space:]]* ]]; then
                 ((i++))
             fi
             ;;
@@ -148,7 +148,7 @@ _cloche()
 
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _cloche_words 'run explain check presets init trust doctor log annotate import help --help --version' "$current"
+        _cloche_words 'run explain check presets init trust doctor learn log annotate import help --help --version' "$current"
         return
     fi
 
@@ -160,6 +160,16 @@ _cloche()
     fi
 
     case ${COMP_WORDS[1]} in
+    learn)
+        if [[ $previous == -o || $previous == --output ]]; then
+            _cloche_files "$current"
+        elif ((COMP_CWORD == 2)) && [[ $current == --o* ]]; then
+            _cloche_words '--output' "$current"
+        else
+            _cloche_command_start >/dev/null || ! _cloche_value "$previous" "$current" || return
+            _cloche_run "$current"
+        fi
+        ;;
     run)
         _cloche_command_start >/dev/null || ! _cloche_value "$previous" "$current" || return
         _cloche_run "$current"
@@ -200,7 +210,7 @@ _cloche()
             _cloche_words '--events --run --help' "$current"
         fi
         ;;
-    help) _cloche_words 'run explain check presets init trust doctor log annotate import' "$current" ;;
+    help) _cloche_words 'run explain check presets init trust doctor learn log annotate import' "$current" ;;
     esac
 }
 

@@ -1,17 +1,17 @@
 # Completion of cloche for fish. Offers what `cloche COMMAND --help` lists.
 
 set -l presets base dev strict open readonly workspace opencode claude codex mcp
-set -l commands run explain check presets init trust doctor log annotate import help
+set -l commands run explain check presets init trust doctor learn log annotate import help
 
 # Where the command that `cloche run` starts begins: the first word that is
 # neither an option nor the value of one. Fails if it has not begun.
 function __cloche_command_start
     set -l words (commandline -opc)
-    set -l valued -c -s -p -C --settings --preset --project --allow-read --deny-read --allow-write --deny-write \
+    set -l valued -c -s -p -C -o --output --settings --preset --project --allow-read --deny-read --allow-write --deny-write \
         --allow-domain --deny-domain --allow-unix --env --host-port --publish --device --timeout --memory --pids \
         --backend --allow-degraded --events --control-fd --lifeline-fd --session-fd
     set -l skip no
-    test (count $words) -ge 3; and test $words[2] = run; or return 1
+    test (count $words) -ge 3; and contains -- $words[2] run learn; or return 1
     for i in (seq 3 (count $words))
         if test $skip = yes
             set skip no
@@ -36,7 +36,7 @@ function __cloche_complete_command
 end
 
 function __cloche_takes_options
-    __cloche_uses run explain; and not __cloche_command_start >/dev/null
+    __cloche_uses run explain learn; and not __cloche_command_start >/dev/null
 end
 
 function __cloche_uses
@@ -52,11 +52,12 @@ complete -c cloche -n "not __cloche_uses $commands" -a presets -d 'List the buil
 complete -c cloche -n "not __cloche_uses $commands" -a init -d 'Write a starter policy'
 complete -c cloche -n "not __cloche_uses $commands" -a trust -d "Let a project's own policy count"
 complete -c cloche -n "not __cloche_uses $commands" -a doctor -d 'What this host can enforce'
+complete -c cloche -n "not __cloche_uses $commands" -a learn -d 'Write the policy a command needs'
 complete -c cloche -n "not __cloche_uses $commands" -a log -d 'What was denied, when, by which rule'
 complete -c cloche -n "not __cloche_uses $commands" -a annotate -d 'Error output with what was denied'
 complete -c cloche -n "not __cloche_uses $commands" -a import -d 'Make a policy of the settings of another program'
 complete -c cloche -n "not __cloche_uses $commands" -a help -d 'The options of a command'
-complete -c cloche -n '__cloche_uses help' -a 'run explain check presets init trust doctor log annotate import'
+complete -c cloche -n '__cloche_uses help' -a 'run explain check presets init trust doctor learn log annotate import'
 complete -c cloche -n "not __cloche_uses $commands" -l version -d 'Show the version'
 complete -c cloche -n 'not __cloche_command_start >/dev/null' -s h -l help -d 'Show help'
 
@@ -88,7 +89,8 @@ complete -c cloche -n __cloche_takes_options -s v -l verbose -d 'Say what is don
 complete -c cloche -n __cloche_takes_options -s q -l quiet -d 'Errors only'
 
 complete -c cloche -n '__cloche_uses run; and __cloche_takes_options' -s c -x -d 'Run shell text'
-complete -c cloche -n '__cloche_uses run' -x -a '(__cloche_complete_command)'
+complete -c cloche -n '__cloche_uses run learn' -x -a '(__cloche_complete_command)'
+complete -c cloche -n '__cloche_uses learn; and __cloche_takes_options' -s o -l output -r -F -d 'Where the policy goes'
 
 complete -c cloche -n '__cloche_uses explain' -a 'read: write: net: unix: env:' -d Question
 complete -c cloche -n '__cloche_uses explain doctor log' -l json -d 'One JSON object instead of lines'

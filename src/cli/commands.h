@@ -18,6 +18,7 @@ int command_presets(int argc, char **argv);
 int command_init(int argc, char **argv);
 int command_trust(int argc, char **argv);
 int command_doctor(int argc, char **argv);
+int command_learn(int argc, char **argv);
 int command_log(int argc, char **argv);
 int command_annotate(int argc, char **argv);
 int command_import(int argc, char **argv);

@@ -16,6 +16,7 @@ static const char general[] = "Put a command under glass: it sees and touches on
                               "  init      write a starter policy for this project\n"
                               "  trust     let a project's own policy count\n"
                               "  doctor    what this host can enforce, and how to get what is missing\n"
+                              "  learn     run a command, watch it, and write the policy it needs\n"
                               "  log       what was denied, when, by which rule; as a page for a browser, too\n"
                               "  annotate  a command's error output with what was denied, for a model to read\n"
                               "  import    make a policy of settings of Claude Code or Codex, or of a bwrap line\n"
@@ -183,6 +184,20 @@ static const char import[] = "Make a policy of the settings of another program.\
                              "The policy goes to standard output. What could not be carried over is said, and\n"
                              "stands in the policy as comments. Nothing is run, and nothing else is read.\n";
 
+static const char learn[] = "Run a command, watch it, and write the policy it needs.\n"
+                            "\n"
+                            "Usage: cloche learn [-o FILE] [OPTIONS] [--] COMMAND [ARG...]\n"
+                            "\n"
+                            "  -o, --output FILE         where the policy goes, before other options; without it,\n"
+                            "                            to standard error. An existing file is left alone\n"
+                            "\n"
+                            "What it does in the project stays. It sees the home but for secrets, and what it\n"
+                            "writes there is discarded; it reaches every host, through the filter. Secrets and\n"
+                            "protected names are refused as ever. The policy extends preset:dev, or what -s and\n"
+                            "-p name.\n"
+                            "\n"
+                            "Options are those of run; of these:\n";
+
 struct page {
     const char *command;
     const char *parts[3];
@@ -196,6 +211,7 @@ static const struct page pages[] = {
     {"init", {init}},
     {"trust", {trust}},
     {"doctor", {doctor}},
+    {"learn", {learn, policy_options, run_tail}},
     {"log", {log_page}},
     {"annotate", {annotate}},
     {"import", {import}},

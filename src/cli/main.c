@@ -1,5 +1,5 @@
 /* Chooses the personality by the name the program was called by, then the
- * subcommand. What is not built yet says so and refuses. */
+ * subcommand. */
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -17,14 +17,14 @@
 
 struct subcommand {
     const char *name;
-    int (*run)(int argc, char **argv); /* NULL: not built yet */
+    int (*run)(int argc, char **argv);
 };
 
 static int command_help(int argc, char **argv);
 
 static const struct subcommand subcommands[] = {
     {"run", command_run},   {"explain", command_explain},   {"check", command_check},   {"presets", command_presets},
-    {"init", command_init}, {"trust", command_trust},       {"doctor", command_doctor}, {"learn", NULL},
+    {"init", command_init}, {"trust", command_trust},       {"doctor", command_doctor}, {"learn", command_learn},
     {"log", command_log},   {"annotate", command_annotate}, {"import", command_import}, {"srt", srt_main},
     {"help", command_help},
 };
@@ -88,10 +88,6 @@ static int cloche_main(int argc, char **argv)
     const struct subcommand *chosen = subcommand_find(word);
     if (!chosen)
         return refuse_unknown(word);
-    if (!chosen->run) {
-        log_error("\"%s\" is not built yet", chosen->name);
-        return STATUS_REFUSED;
-    }
     return chosen->run(argc - 1, argv + 1);
 }
 

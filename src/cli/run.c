@@ -10,6 +10,7 @@
 #include "cli/help.h"
 #include "cli/options.h"
 #include "cli/report.h"
+#include "cli/run.h"
 #include "policy/variables.h"
 #include "session/events_target.h"
 #include "session/peer.h"
@@ -138,11 +139,42 @@ static bool take_peer(struct session_request *request, struct peer *peer, struct
     return peer_adopt(request->session_fd, peer, err);
 }
 
+int run_command(struct arena *arena, struct options *options)
+{
+    struct peer peer;
+    struct error err;
+
+    if ((options->events && !events_target_open(arena, options->events, &options->request, &err)) ||
+        !take_peer(&options->request, &peer, &err)) {
+        log_error("%s", err.text);
+        return STATUS_REFUSED;
+    }
+
+    int status = STATUS_REFUSED;
+    err.text[0] = '\0';
+    struct head_start *head_start = options->request.backend == BACKEND_NAMESPACES ? jail_begin(arena) : NULL;
+    enum jail_end end = attempt(arena, options, false, head_start, &status, &err);
+    jail_abandon(head_start);
+    if (end == JAIL_NO_PROC) {
+        options->request.shares_proc = true;
+        end = attempt(arena, options, true, NULL, &status, &err);
+    }
+    if (end == JAIL_NO_NAMESPACES && options->automatic) {
+        options->request.backend = BACKEND_LANDLOCK;
+        end = attempt(arena, options, true, NULL, &status, &err);
+    }
+    peer_close(&peer);
+    if (end == JAIL_ENDED)
+        return status;
+    if (err.text[0])
+        log_error("%s", err.text);
+    return STATUS_REFUSED;
+}
+
 int command_run(int argc, char **argv)
 {
     struct arena arena ARENA_CLEANUP = {0};
     struct options options;
-    struct peer peer;
     struct error err;
 
     if (!options_parse(&arena, OPTIONS_FOR_RUN, argc, argv, &options, &err)) {
@@ -156,30 +188,5 @@ int command_run(int argc, char **argv)
         log_error("no command given: cloche run [OPTIONS] COMMAND [ARG...]; see cloche run --help");
         return STATUS_REFUSED;
     }
-
-    if ((options.events && !events_target_open(&arena, options.events, &options.request, &err)) ||
-        !take_peer(&options.request, &peer, &err)) {
-        log_error("%s", err.text);
-        return STATUS_REFUSED;
-    }
-
-    int status = STATUS_REFUSED;
-    err.text[0] = '\0';
-    struct head_start *head_start = options.request.backend == BACKEND_NAMESPACES ? jail_begin(&arena) : NULL;
-    enum jail_end end = attempt(&arena, &options, false, head_start, &status, &err);
-    jail_abandon(head_start);
-    if (end == JAIL_NO_PROC) {
-        options.request.shares_proc = true;
-        end = attempt(&arena, &options, true, NULL, &status, &err);
-    }
-    if (end == JAIL_NO_NAMESPACES && options.automatic) {
-        options.request.backend = BACKEND_LANDLOCK;
-        end = attempt(&arena, &options, true, NULL, &status, &err);
-    }
-    peer_close(&peer);
-    if (end == JAIL_ENDED)
-        return status;
-    if (err.text[0])
-        log_error("%s", err.text);
-    return STATUS_REFUSED;
+    return run_command(&arena, &options);
 }

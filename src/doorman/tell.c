@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "doorman/fetch.h"
 #include "doorman/records.h"
+#include "policy/built_in.h"
 #include "policy/decide.h"
 
 #include <arpa/inet.h>
@@ -239,11 +240,21 @@ void tell_made(struct worker *worker, const struct name *name)
     tell_written(worker, name);
 }
 
+/* Where a run is learned from, only what its policy does not give anyway is worth telling. */
+static bool is_news(const struct house *house, enum operation operation, struct slice path)
+{
+    if (!house->policy->around.is_learning)
+        return operation == OPERATION_WRITE;
+    struct decision decision = decide_real_path(house->policy, operation, path);
+    return decision.allowed && built_in_is_learned(&decision.origin);
+}
+
 void tell_written(struct worker *worker, const struct name *name)
 {
     if (tell_later(worker, name))
         return;
-    if (worker->house->plan->doorman.reads && name->kind == NAME_KNOWN)
+    if (worker->house->plan->doorman.reads && name->kind == NAME_KNOWN &&
+        is_news(worker->house, OPERATION_WRITE, name_slice(name)))
         notice(worker, RECORD_WRITE, RECORD_OBSERVED, name_slice(name), NULL);
 }
 
@@ -269,8 +280,13 @@ void tell_reading(struct worker *worker, const struct operand *operand, int obje
             return;
     } else {
         name_of(worker->house, object, &name);
-        if (name.kind != NAME_KNOWN || faccessat(object, "", R_OK, AT_EMPTY_PATH | AT_EACCESS) == 0)
+        if (name.kind != NAME_KNOWN)
             return;
+        if (faccessat(object, "", R_OK, AT_EMPTY_PATH | AT_EACCESS) == 0) {
+            if (is_news(worker->house, OPERATION_READ, name_slice(&name)))
+                notice(worker, RECORD_READ, RECORD_OBSERVED, name_slice(&name), NULL);
+            return;
+        }
         error = errno;
     }
     if (is_hidden(worker->house, name_slice(&name)) && !is_wired(object, name_slice(&name))) {

@@ -60,6 +60,8 @@ bool built_in_place(struct slice path)
     return path_covers(SLICE("/proc"), path) || path_covers(SLICE("/dev"), path);
 }
 
+static const char learning[] = "what is learned from";
+
 static struct path_rule built_in(const char *what, struct slice path, enum access access, enum backing backing)
 {
     return (struct path_rule){.list = LIST_BUILT_IN,
@@ -122,11 +124,14 @@ static bool is_wanted_by_many(const char *cache)
     return strcmp(cache, ".cache") == 0 || strcmp(cache, ".npm") == 0;
 }
 
+/* Where a run is learned from, it can make them itself. */
 static void add_new_cache(struct policy *policy, struct slice path)
 {
-    struct path_rule rule = built_in("filesystem.caches", path, ACCESS_WRITE, BACKING_PRIVATE);
+    bool made_anew = !policy->around.is_learning;
+    struct path_rule rule =
+        built_in("filesystem.caches", path, ACCESS_WRITE, made_anew ? BACKING_PRIVATE : BACKING_OVERLAY);
 
-    rule.made_anew = true;
+    rule.made_anew = made_anew;
     policy_add_path(policy, rule);
 }
 
@@ -155,6 +160,18 @@ static void add_caches(struct policy *policy, const struct tree *tree, size_t wr
             continue;
         policy_add_path(policy, built_in("filesystem.caches", place.path, access, backing));
     }
+}
+
+/* What a run is learned from: the user's own files in a layer that is discarded. */
+static void add_learning(struct policy *policy)
+{
+    if (policy->around.home.len > 1)
+        policy_add_path(policy, built_in(learning, policy->around.home, ACCESS_WRITE, BACKING_OVERLAY));
+}
+
+bool built_in_is_learned(const struct origin *origin)
+{
+    return origin->path && strcmp(origin->path, learning) == 0;
 }
 
 /* Read rules that are taken for granted: dropped where absent, never refused. */
@@ -240,6 +257,8 @@ void built_in_rules(struct policy *policy, const struct tree *tree)
 
         deny_own_files(policy);
         add_caches(policy, tree, written);
+        if (policy->around.is_learning && mounts)
+            add_learning(policy);
         for (size_t i = 0; policy->filesystem.tmp == TMP_PRIVATE && i < 3; i++)
             (mounts ? add_private : add_hidden)(policy, written, private_places[i]);
         bool listed = policy->filesystem.read_mode == READ_LISTED;

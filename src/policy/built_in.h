@@ -19,4 +19,7 @@ extern const char *const proc_hidden[];
 /* The nodes of the minimal /dev, NULL at the end. */
 extern const char *const device_nodes[];
 
+/* Is it there only because the run is learned from? */
+bool built_in_is_learned(const struct origin *origin);
+
 #endif

@@ -172,6 +172,7 @@ struct surroundings {
     unsigned accepted;          /* bits of host/degraded.h: weaker modes the user accepts */
     const char *proxy_token;    /* what this run's proxies ask for; NULL: not known yet */
     bool network_is_controlled; /* by --control-fd: hosts may be added while it runs */
+    bool is_learning;           /* the home is shown whole but for secrets, and what is written there is discarded */
 };
 
 struct policy {

@@ -404,7 +404,11 @@ void events_close(struct events *events, enum jail_end end, int status)
     watch_finish(&events->watch);
     if (end == JAIL_ENDED) {
         end_lines(events, status);
-        say_summary(events);
+        if (events->session->request->learn)
+            events->session->request->learn(events->session->request->argument, events->session, &events->watch,
+                                            status);
+        else
+            say_summary(events);
     }
     event_log_close(&events->log);
     watch_close(&events->watch);

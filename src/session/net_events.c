@@ -203,6 +203,9 @@ void net_events_tell(struct net_events *told, const struct net_event *event)
     };
 
     say_now(&arena, event, place);
+    /* Many programs ask who they are: a question about this machine's own name says nothing. */
+    if (dns && slice_equal(event->name, told->events->session->around.host_name))
+        return;
     if (event->decision)
         full.rule = event->decision->origin;
     else if (event->protocol == NET_DATAGRAM)

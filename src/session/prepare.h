@@ -8,6 +8,8 @@
 #include "policy/load.h"
 
 struct peer;
+struct session;
+struct watch;
 
 struct session_request {
     enum personality personality;
@@ -29,6 +31,11 @@ struct session_request {
     const char *events_file;       /* its absolute path; NULL: it has none */
     const char *working_directory; /* where the command starts; NULL: see session_plan */
     struct peer *peer;             /* who embeds us; NULL: nobody. Its lines are the control descriptor\'s */
+
+    /* Learning: gets all that a run has told, when it has ended, instead of a summary; NULL: nobody
+     * learns. */
+    void (*learn)(void *argument, const struct session *session, const struct watch *watch, int status);
+    void *argument;
 };
 
 struct session {

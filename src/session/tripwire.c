@@ -91,10 +91,9 @@ struct jail_tripwire *session_tripwire_open(struct events *events, struct sessio
         .events = events, .hooks = {.argument = tripwire, .answer = answer}, .made = time(NULL)};
     for (size_t i = 0; i < plan->step_count && !hides; i++)
         hides = plan->steps[i].watched;
-    /* The doorman, where it looks at what is opened, tells of the same and more. */
     events->reads_watched = plan->doorman.reads;
     /* Root that may read every file meets masks of another kind. */
     bool possible = plan->backend == BACKEND_NAMESPACES && !plan->keep_file_capabilities;
-    bool wanted = events->session->policy.violation.watch != WATCH_OFF && !plan->doorman.reads;
+    bool wanted = events->session->policy.violation.watch != WATCH_OFF;
     return possible && wanted && hides ? &tripwire->hooks : NULL;
 }

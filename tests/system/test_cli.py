@@ -77,13 +77,6 @@ def test_unknown_command_is_refused_with_what_was_probably_meant(person, word, w
     assert words_expected in answer.stderr
 
 
-@pytest.mark.parametrize("command", ["learn"])
-def test_commands_that_are_not_built_say_so_and_refuse(person, command):
-    answer = person.cloche(command)
-    assert answer.returncode == 125
-    assert answer.stderr == f'cloche: "{command}" is not built yet\n'
-
-
 def test_answer_that_cannot_be_written_is_an_error(person):
     with open("/dev/full", "w") as full:
         answer = person.cloche("presets", stdout=full)

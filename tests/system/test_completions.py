@@ -134,7 +134,7 @@ def offered(name):
 @pytest.mark.parametrize("name", ["cloche.bash", "_cloche", "cloche.fish"])
 def test_the_options_are_those_of_the_help(name):
     helped = set()
-    for words in ([], ["run"], ["explain"], ["check"], ["presets"], ["init"], ["trust"], ["doctor"], ["log"],
+    for words in ([], ["run"], ["explain"], ["check"], ["presets"], ["init"], ["trust"], ["doctor"], ["learn"], ["log"],
                   ["annotate"], ["import"]):
         helped |= set(re.findall(r"--[a-z][a-z-]+", help_of(*words)))
     assert offered(name) | {"--help"} == helped | {"--help"}

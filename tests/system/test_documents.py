@@ -9,7 +9,7 @@ import pytest
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 CLOCHE = os.environ.get("CLOCHE") or str(TOP / "build" / "cloche")
-COMMANDS = ["run", "explain", "check", "presets", "init", "trust", "doctor", "log", "annotate", "import"]
+COMMANDS = ["run", "explain", "check", "presets", "init", "trust", "doctor", "learn", "log", "annotate", "import"]
 LONG_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]+)")
 SHORT_OPTION = re.compile(r"(?<![\w-])-([a-zA-Z])(?![\w-])")
 
