@@ -20,6 +20,7 @@
 #include "doorman/own_view.h"
 #include "doorman/pool.h"
 #include "doorman/read.h"
+#include "doorman/refuse.h"
 #include "doorman/sticky.h"
 #include "policy/variables.h"
 
@@ -164,7 +165,7 @@ static void go_on(const struct house *house, uint64_t id)
  * it. From now on each caller is asked what its own is. */
 static bool is_umask(struct house *house, const struct seccomp_notif *call)
 {
-    if (call->data.nr != SYS_umask)
+    if (call->data.nr != SYS_umask || refuse_find_denied(house, SYS_umask))
         return false;
     atomic_store(&house->umask_varies, true);
     go_on(house, call->id);
@@ -231,7 +232,7 @@ void doorman_main(void *argument, int socket, int records, pid_t init)
     /* The run was refused: the supervisor knows why, says so, and ends us. */
     while (!receive(&house, socket))
         pause();
-    if (!enter(init) || !name_note_mounts(&house) || !pool_make(&house))
+    if (!refuse_note_denied(&house) || !enter(init) || !name_note_mounts(&house) || !pool_make(&house))
         _exit(1);
     own_view_make(&house);
     if (!be_interruptible() || !confine_doorman(&house) || !fetch_start(&house) || !pool_start_threads(&house))

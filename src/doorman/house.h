@@ -51,6 +51,8 @@ struct house {
     unsigned protected_fifos;
     uint64_t *mounts; /* ids of the mounts in the sandbox's tree, sorted */
     size_t mount_count;
+    int *denied; /* numbers of the calls that the policy itself denies */
+    size_t denied_count;
     struct pool *pool;
     struct errand *errand; /* of the fetcher */
 };

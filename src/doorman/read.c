@@ -402,7 +402,9 @@ int read_request(const struct house *house, const struct seccomp_notif *call, st
 
     request_begin(request, call->id, (pid_t)call->pid);
     request->call = call->data.nr;
-    request->refusal = refuse_find(&call->data, house->policy->seccomp.block_unix_sockets);
+    request->refusal = refuse_find_denied(house, call->data.nr);
+    if (!request->refusal)
+        request->refusal = refuse_find(&call->data, house->policy->seccomp.block_unix_sockets);
     if (request->refusal) {
         request->kind = REQUEST_REFUSED;
         return 0;

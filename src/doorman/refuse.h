@@ -3,6 +3,8 @@
 #ifndef CLOCHE_DOORMAN_REFUSE_H
 #define CLOCHE_DOORMAN_REFUSE_H
 
+#include "doorman/house.h"
+
 #include <linux/seccomp.h>
 #include <stdbool.h>
 
@@ -11,6 +13,11 @@ struct refusal_of_call {
     bool is_probe;      /* programs try it to find out whether it is there, and do without */
     const char *reason; /* a clause */
 };
+
+/* The calls that the policy itself denies: noted once, and asked about before
+ * anything else, for the doorman would perform some of them. */
+bool refuse_note_denied(struct house *house);
+const struct refusal_of_call *refuse_find_denied(const struct house *house, int number);
 
 /* NULL: it is a call that the doorman performs. `blocks_unix`: no unix socket is
  * to be had at all. */

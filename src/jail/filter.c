@@ -43,6 +43,13 @@ static size_t choose(const struct plan *plan)
     return number;
 }
 
+/* Those with which the listener is handed over: nobody could answer yet. */
+static bool is_made_before_anybody_listens(int number)
+{
+    return number == SYS_sendmsg || number == SYS_sendto || number == SYS_write || number == SYS_read ||
+           number == SYS_recvmsg || number == SYS_recvfrom;
+}
+
 static bool add_names(const struct name_rules *names, uint32_t action, struct sock_filter *program, size_t *length,
                       struct error *err)
 {
@@ -59,7 +66,8 @@ static bool add_names(const struct name_rules *names, uint32_t action, struct so
             return error_set(err, "%s: this machine has no system call called \"%s\"", names->items[i].origin.path,
                              name);
         program[(*length)++] = (struct sock_filter){BPF_JMP | BPF_JEQ | BPF_K, 0, 1, (uint32_t)number};
-        program[(*length)++] = (struct sock_filter){BPF_RET | BPF_K, 0, 0, action};
+        bool untold = action == SECCOMP_RET_USER_NOTIF && is_made_before_anybody_listens(number);
+        program[(*length)++] = (struct sock_filter){BPF_RET | BPF_K, 0, 0, untold ? SECCOMP_RET_ERRNO | EPERM : action};
     }
     return true;
 }
@@ -119,7 +127,8 @@ bool filter_apply(const struct plan *plan, int *listener, struct error *err)
     struct sock_filter *program = arena_alloc(plan->arena, room * sizeof *program);
     size_t length = base->head_length;
     memcpy(program, base->program, length * sizeof *program);
-    if (!add_names(denied, SECCOMP_RET_ERRNO | EPERM, program, &length, err) ||
+    uint32_t refusal = plan->doorman.calls ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ERRNO | EPERM;
+    if (!add_names(denied, refusal, program, &length, err) ||
         !add_names(allowed, SECCOMP_RET_ALLOW, program, &length, err))
         return false;
     if (signals_can_leave)

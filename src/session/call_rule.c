@@ -28,16 +28,32 @@ static bool makes_namespace(struct slice call)
     return slice_is(call, "unshare") || slice_is(call, "clone") || slice_is(call, "setns");
 }
 
-void call_find_rule(struct arena *arena, struct event *event)
+static const struct name_rule *find_denied(const struct policy *policy, struct slice call)
 {
+    const struct name_rules *denied = &policy->seccomp.deny;
+
+    for (size_t i = 0; i < denied->count; i++) {
+        if (slice_equal(denied->items[i].text, call))
+            return &denied->items[i];
+    }
+    return NULL;
+}
+
+void call_find_rule(struct arena *arena, const struct policy *policy, struct event *event)
+{
+    const struct name_rule *denied = find_denied(policy, event->op);
     struct text out = text_in(arena);
     bool is_socket = slice_is(event->op, "socket") || slice_is(event->op, "socketpair");
 
+    if (!event->rule.file && denied)
+        event->rule = denied->origin;
     if (!event->rule.file)
         event->rule = (struct origin){"built-in", "seccomp"};
     if (event->verdict != EVENT_DENIED || event->hint.len)
         return;
-    if (is_allowable(event->op))
+    if (denied)
+        text_appendf(&out, "policy: {\"seccomp\": {\"deny\": [\"!%s\"]}}", arena_slice(arena, event->op).ptr);
+    else if (is_allowable(event->op))
         text_appendf(&out, "policy: {\"seccomp\": {\"allow\": [\"%s\"]}}", arena_slice(arena, event->op).ptr);
     else if (makes_namespace(event->op))
         text_append_string(&out, "--allow-degraded late-names and policy: {\"allowNestedUserNamespaces\": true}");

@@ -5,6 +5,6 @@
 #include "watch/event.h"
 
 /* Rule and hint of such an event; the texts are in `arena`. */
-void call_find_rule(struct arena *arena, struct event *event);
+void call_find_rule(struct arena *arena, const struct policy *policy, struct event *event);
 
 #endif

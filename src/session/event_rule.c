@@ -114,7 +114,7 @@ void event_find_rule(struct arena *arena, const struct session *session, bool wi
     struct error ignored;
 
     if (event->kind == EVENT_SYSCALL)
-        call_find_rule(arena, event);
+        call_find_rule(arena, &session->policy, event);
     /* No rule allows it, and none that is about connections forbids it. */
     if (slice_is(event->protocol, "udp"))
         return;

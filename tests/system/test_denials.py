@@ -251,6 +251,20 @@ def test_the_hint_for_a_system_call_allows_it(glass, call):
     assert outcomes == ["ok"] and events == []
 
 
+@pytest.mark.parametrize("name, attempt", [("mkdir", "mkdir made"), ("getpid", "call getpid"), ("keyctl", "call keyctl 0 -2 1"),
+                                           ("umask", "call 95 0"), ("chmod", "chmod ordinary 0600")])
+def test_a_call_that_the_policy_denies_is_refused_told_with_its_rule_and_not_performed(glass, name, attempt):
+    file = glass.person.file("ordinary")
+    file.chmod(0o640)
+    policy = {**POLICY, "seccomp": {"deny": [name]}}
+    outcomes, events = glass.attempt(attempt.split(" "), policy=policy)
+    event, = events
+    assert outcomes == ["EPERM"] and (event["kind"], event["op"], event["errno"]) == ("syscall", name, "EPERM")
+    assert event["rule"]["path"] == "seccomp.deny[0]"
+    assert event["hint"] == f'policy: {{"seccomp": {{"deny": ["!{name}"]}}}}'
+    assert file.stat().st_mode & 0o777 == 0o640 and not (glass.person.project / "made").exists()
+
+
 # Names that a rule speaks of: what to try, what is refused, by which rule, and the hint.
 RULES = [
     ("create .bashrc x", ".bashrc", "protected names", {"filesystem": {"unprotect": [".bashrc"]}}),
