@@ -68,16 +68,18 @@ static void tell_write(struct worker *worker, const struct name *name)
         notice(worker, RECORD_WRITE, RECORD_DENIED, name_slice(name), judge_why(worker->house, name));
 }
 
-void tell_entry(struct worker *worker, int directory, const struct entry_name *entry, int error)
-{
-    if (is_refusal(error) && !is_off(worker->house) && modes_allow(directory, W_OK | X_OK))
-        tell_write(worker, &entry->name);
-}
-
-/* Hidden by policy: what stands there is a mask, whose mode says nothing. */
+/* Hidden by policy: what stands there is a mask, or shows only a part, and its mode
+ * says nothing. */
 static bool is_hidden(const struct house *house, struct slice path)
 {
     return !decide_real_path(house->policy, OPERATION_READ, path).allowed;
+}
+
+void tell_entry(struct worker *worker, int directory, const struct entry_name *entry, int error)
+{
+    if (is_refusal(error) && !is_off(worker->house) &&
+        (modes_allow(directory, W_OK | X_OK) || is_hidden(worker->house, path_parent(name_slice(&entry->name)))))
+        tell_write(worker, &entry->name);
 }
 
 /* Whose modes, owner and times are changed must be one's own; for the rest the

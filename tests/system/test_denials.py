@@ -444,3 +444,12 @@ def test_what_is_written_is_told_where_all_is_watched(glass):
     project = glass.person.project
     assert [(event["verdict"], event["object"]) for event in events if not event.get("folded")] == [
         ("observed", str(project / name)) for name in ("made", "dir", "dir/moved", "dir", "dir/moved")]
+
+
+def test_what_a_home_of_which_only_a_part_is_shown_refuses_is_told(person):
+    events = person.base / "events.jsonl"
+    person.cloche("run", "--events", events, "sh", "-c", 'mkdir ~/outside; echo x >~/new; mkdir made')
+    told = [json.loads(line) for line in events.read_text().splitlines()]
+    assert [event["object"] for event in told if event["verdict"] == "denied"] == [
+        f"{person.home}/outside", f"{person.home}/new"]  # fmt: skip
+    assert (person.project / "made").is_dir() and not (person.home / "outside").exists()
