@@ -96,7 +96,9 @@ static struct slice corner_of(const struct learning *learning, struct slice path
     if (!path_covers(home, path) || path.len <= home.len + 1)
         return (struct slice){0};
     size_t depth = path_depth(home) + corner_depth(slice_from(path, home.len + 1));
-    return path_depth(path) < depth ? (struct slice){0} : path_prefix(path, depth);
+    if (path_depth(path) < depth)
+        return (struct slice){0};
+    return path_prefix(path, depth);
 }
 
 /* NULL: it may be granted. */
@@ -142,17 +144,21 @@ static void grant(const struct learning *learning, struct lessons *lessons, enum
                   uint64_t count)
 {
     const char *never = why_never(learning, path, list == LESSON_WRITE);
-    bool absent = node_at(learning, lessons->arena, path) == NODE_ABSENT;
+    struct lesson lesson = {.tier = tier,
+                            .list = list,
+                            .object = path,
+                            .program = watched->event.program,
+                            .count = count,
+                            .must_be_made = node_at(learning, lessons->arena, path) == NODE_ABSENT,
+                            .is_directory = is_directory};
 
-    add(lessons, (struct lesson){.tier = never ? LESSON_REFUSED : tier,
-                                 .list = list,
-                                 .object = path,
-                                 .entry = never ? (struct slice){0} : entry_of(learning, lessons->arena, path),
-                                 .program = watched->event.program,
-                                 .count = count,
-                                 .why = never ? slice_of(never) : (struct slice){0},
-                                 .must_be_made = absent,
-                                 .is_directory = is_directory});
+    if (never) {
+        lesson.tier = LESSON_REFUSED;
+        lesson.why = slice_of(never);
+    } else {
+        lesson.entry = entry_of(learning, lessons->arena, path);
+    }
+    add(lessons, lesson);
 }
 
 /* ---- corners ---- */
