@@ -79,11 +79,12 @@ def test_c49_b31_two_names_that_make_a_git_directory_are_not_made_at_once(jail, 
 # --- piece by piece -----------------------------------------------------------
 
 
-@pytest.mark.parametrize("order", [("config", "marks", "HEAD"), ("HEAD", "marks", "config"), ("marks", "config", "HEAD"),
-                                   ("HEAD", "config", "marks")])
+@pytest.mark.parametrize("order", [("config", "marks", "HEAD"), ("HEAD", "marks", "config"),
+                                   ("marks", "config", "HEAD"), ("HEAD", "config", "marks")])
 def test_b31_no_order_of_pieces_makes_a_git_directory_that_obeys_a_run(jail, old, order):
     jail.person.file(jail.person.project / "pieces/config", armed(jail))
-    pieces = {"config": "cp ../pieces/config config", "marks": "mkdir objects refs", "HEAD": "echo ref: refs/heads/x >HEAD"}
+    pieces = {"config": "cp ../pieces/config config", "marks": "mkdir objects refs",
+              "HEAD": "echo ref: refs/heads/x >HEAD"}
     script = "; ".join(pieces[piece] for piece in order)
     answer = shell(jail, f"cd old; {script}; true")
     assert answer.returncode == 0 and answer.stderr, answer

@@ -251,8 +251,8 @@ def test_the_hint_for_a_system_call_allows_it(glass, call):
     assert outcomes == ["ok"] and events == []
 
 
-@pytest.mark.parametrize("name, attempt", [("mkdir", "mkdir made"), ("getpid", "call getpid"), ("keyctl", "call keyctl 0 -2 1"),
-                                           ("umask", "call 95 0"), ("chmod", "chmod ordinary 0600")])
+@pytest.mark.parametrize("name, attempt", [("mkdir", "mkdir made"), ("getpid", "call getpid"), ("umask", "call 95 0"),
+                                           ("keyctl", "call keyctl 0 -2 1"), ("chmod", "chmod ordinary 0600")])
 def test_a_call_that_the_policy_denies_is_refused_told_with_its_rule_and_not_performed(glass, name, attempt):
     file = glass.person.file("ordinary")
     file.chmod(0o640)
@@ -346,9 +346,11 @@ def test_a_hidden_socket_is_told_if_it_is_there(glass):
 
 def test_what_fails_for_other_reasons_is_no_denial(glass):
     place = glass.place("ordinary")
-    attempts = [["mkdir", place / "dir"], ["mkdir", "/usr"], ["unlink", place / "absent"], ["write", place / "absent", "x"],
+    attempts = [["mkdir", place / "dir"], ["mkdir", "/usr"], ["unlink", place / "absent"],
+                ["write", place / "absent", "x"],
                 ["rename", place / "absent", place / "new"], ["rmdir", place / "absent"],
-                ["create", place / "absent/new", "x"], ["symlink", "x", place / "link"], ["link", place / "file", place / "dir"],
+                ["create", place / "absent/new", "x"], ["symlink", "x", place / "link"],
+                ["link", place / "file", place / "dir"],
                 ["connect", place / "file"], ["connect", place / "absent"], ["connect", "/run/nobody/listens/here"],
                 ["chmod", place / "absent", "0600"], ["truncate", "/nowhere/at/all"], ["create", "made", "x"],
                 ["rmdir", "."], ["write", ".", "x"]]
