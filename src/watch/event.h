@@ -34,9 +34,9 @@ struct event {
     struct slice object; /* path, host:port, @abstract, system call, limit */
     int error;           /* errno as the command saw it */
     pid_t pid, parent;   /* as the host counts */
+    uint16_t port;
     struct slice program, parent_program;
     struct slice protocol;
-    uint16_t port;
     struct slice reason; /* words of the policy or of whoever refused */
     struct origin rule;
     struct slice hint; /* options of `cloche run`, as typed in a shell */
