@@ -100,8 +100,8 @@ static void test_hostile_names_neither_break_a_line_nor_drive_a_terminal(void **
         {SLICE("/a\n{\"kind\":\"run\"}"), "/a\\n{\"kind\":\"run\"}"},
         {SLICE("/\x1b[2J"), "/\\x1b[2J"},
         {SLICE("/\xe2\x80\xae"
-               "cod"),
-         "/\\xe2\\x80\\xaecod"},
+               "cod\xe2\x80\xac"),
+         "/\\xe2\\x80\\xaecod\\xe2\\x80\\xac"},
         {SLICE("/\xff\xfe"), "/\\xff\\xfe"},
         {SLICE("/back\\slash\"quote"), "/back\\\\slash\"quote"},
         {SLICE("/\xe6\x97\xa5"), "/\xe6\x97\xa5"},
