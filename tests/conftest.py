@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -17,6 +18,11 @@ from judging import as_person
 from remote_world import ORDINARY_UID, SERVER_V4, SERVER_V6, new_world
 
 TOP = pathlib.Path(__file__).resolve().parents[1]
+
+# Whoever started the tests with nohup, or in the background of a script: commands are to be sent these.
+for ignored in (signal.SIGHUP, signal.SIGQUIT):
+    if signal.getsignal(ignored) == signal.SIG_IGN:
+        signal.signal(ignored, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")

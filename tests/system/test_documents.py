@@ -160,3 +160,8 @@ def test_files_named_in_the_architecture_exist():
     assert named
     for name in named:
         assert list((TOP / "src").glob(name)), name
+
+
+def test_make_run_demonstrates_what_it_says():
+    answer = subprocess.run([TOP / "scripts/demo", CLOCHE], cwd=TOP, capture_output=True, text=True, timeout=60, check=False)
+    assert answer.returncode == 0, answer.stderr
