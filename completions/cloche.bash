@@ -7,7 +7,7 @@ _cloche_presets='base dev strict open readonly workspace opencode claude codex m
 _cloche_valued='--settings --preset --project --allow-read --deny-read --allow-write --deny-write --allow-domain
     --deny-domain --allow-unix --env --host-port --publish --device --timeout --memory --pids --backend
     --allow-degraded --events --control-fd --lifeline-fd --session-fd'
-_cloche_plain='--ask --verbose --quiet --help'
+_cloche_plain='--verbose --quiet --help'
 
 _cloche_words()
 {

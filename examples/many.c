@@ -8,6 +8,7 @@
 
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { COMMANDS_MAX = 64 };
 
@@ -15,6 +16,8 @@ static void tell(void *argument, cloche_process *process, const struct cloche_ev
 {
     (void)argument;
     (void)process;
+    if (strcmp(event->kind, "run") == 0) /* that one started or ended */
+        return;
     printf("%s %s %s\n", event->verdict, event->kind, event->object ? event->object : "");
     fflush(stdout);
 }

@@ -59,7 +59,6 @@ static const char policy_options[] = "Policy:\n"
                                      "  --lifeline-fd N           end the run when the other end of this pipe is gone\n"
                                      "  --session-fd N            a socket: events, questions and lists of hosts\n"
                                      "  --events FILE|fd:N        what was refused or connected to, as JSON lines\n"
-                                     "  --ask                     (refused for now)\n"
                                      "\n";
 
 static const char run[] = "Run a command under a policy.\n"

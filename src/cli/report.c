@@ -6,6 +6,7 @@
 #include "session/question.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 size_t report_objections(const struct options *options, const struct session *session, struct objection **objections)
 {
@@ -172,12 +173,14 @@ static void append_limits(const struct plan *plan, struct text *out)
         separator = ", ";
     }
     for (size_t i = 0; i < plan->rlimit_count; i++) {
+        if (plan->rlimits[i].resource == RLIMIT_CORE)
+            continue;
         text_appendf(out, "%s%s %llu", separator, plan->rlimits[i].name, (unsigned long long)plan->rlimits[i].value);
         separator = ", ";
     }
     append_run_limit(&plan->memory, "memory", &separator, out);
     append_run_limit(&plan->processes, "processes", &separator, out);
-    text_append_string(out, *separator ? "\n" : "none\n");
+    text_appendf(out, "%score dumps off\n", separator);
 }
 
 /* Which rules put a doorman at the door, and for what. */

@@ -186,6 +186,28 @@ static int status_of(pid_t pid, cloche_error **error)
     return -1;
 }
 
+/* What the binary says for a terminal, as the text of an error: who speaks is known,
+ * and who prints it ends the line. */
+static void take_out_of_lines(char *text)
+{
+    static const char speaker[] = "cloche: ";
+    const size_t length = sizeof speaker - 1;
+    char *end = text;
+
+    for (const char *from = text; *from;) {
+        if (strncmp(from, speaker, length) == 0)
+            from += length;
+        size_t line = strcspn(from, "\n");
+        line += from[line] == '\n';
+        memmove(end, from, line);
+        end += line;
+        from += line;
+    }
+    while (end > text && end[-1] == '\n')
+        end--;
+    *end = '\0';
+}
+
 int launch_and_listen(char *const *argv, int input, int kept, char **output, char **diagnostics, cloche_error **error)
 {
     struct heard heard[2] = {{.fd = -1}, {.fd = -1}};
@@ -215,6 +237,8 @@ int launch_and_listen(char *const *argv, int input, int kept, char **output, cha
     int status = status_of(pid, error);
     *output = take_text(&heard[0]);
     *diagnostics = take_text(&heard[1]);
+    if (*diagnostics)
+        take_out_of_lines(*diagnostics);
     if (status >= 0 && *output && *diagnostics)
         return status;
     fail_memory(error);

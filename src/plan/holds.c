@@ -147,9 +147,9 @@ static void judge_pattern(struct plan *plan, const struct path_rule *rule)
     }
     plan_refuse(plan, rule->origin, "late-names",
                 arena_printf(plan->arena,
-                             "%s also speaks of files made during the run, which is not enforced yet (with atStart: "
-                             "true it means the entries that exist at start)",
-                             name));
+                             "%s also speaks of files made during the run, which is not enforced yet: write "
+                             "{\"path\": \"%s\", \"atStart\": true}, which means the entries that exist at start",
+                             name, name));
 }
 
 static void judge_absent(struct plan *plan, const struct tree *tree, const struct path_rule *rule)

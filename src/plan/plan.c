@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "plan/internal.h"
+#include "policy/variables.h"
 
 enum access plan_access_at(const struct plan *plan, struct slice path)
 {
@@ -94,6 +95,21 @@ static void plan_shared_proc(struct plan *plan)
                        "inside have other numbers in it";
 }
 
+/* With a doorman around us there are neither namespaces nor Landlock to be had, so
+ * no weaker mode helps: no other refusal, and no token, is worth reading. */
+static void refuse_inside_itself(struct plan *plan, const struct facts *facts)
+{
+    struct slice ignored;
+
+    if (!facts->listener_taken || facts->landlock_abi > 0 ||
+        !environment_find(plan->policy->around.environment, SLICE("SANDBOX_RUNTIME"), &ignored))
+        return;
+    plan->refusal_count = 0;
+    plan_refuse(plan, (struct origin){"built-in", "nested runs"}, NULL,
+                "this is inside a cloche already, whose policy holds here too: run the command without the inner "
+                "cloche (SANDBOX_RUNTIME is set)");
+}
+
 bool plan_make(struct arena *arena, const struct policy *policy, const struct facts *facts, const struct tree *tree,
                struct slice working_directory, struct plan *plan, struct error *err)
 {
@@ -119,5 +135,6 @@ bool plan_make(struct arena *arena, const struct policy *policy, const struct fa
     plan_limits(plan, facts);
     plan_capabilities(plan, facts);
     plan_holds(plan, tree);
+    refuse_inside_itself(plan, facts);
     return true;
 }

@@ -279,6 +279,18 @@ static bool add_file(struct loader *loader, const struct key *key, const struct 
     return true;
 }
 
+/* Who writes this means a server of the host's, which no name leads to. */
+static void warn_of_loopback(struct loader *loader, const struct place *place, const struct host_rule *rule)
+{
+    const struct host_pattern *pattern = &rule->pattern;
+    const char *port = pattern->port ? arena_printf(loader->arena, "%u", pattern->port) : "PORT";
+
+    if ((pattern->kind == HOST_PATTERN_NAME || pattern->kind == HOST_PATTERN_ADDRESS) &&
+        host_is_loopback(&pattern->host))
+        loader_warning(loader, place, "%s: the loopback inside is the run's own; for a port of yours: --host-port %s",
+                       escaped(loader->arena, rule->text), port);
+}
+
 static bool add_host(struct loader *loader, const struct key *key, const struct place *place, struct slice text)
 {
     struct host_rule rule = {.text = text};
@@ -297,6 +309,8 @@ static bool add_host(struct loader *loader, const struct key *key, const struct 
     }
     if (!key->offset)
         return true;
+    if (key->offset == offsetof(struct policy, network.allowed) && !loader->srt)
+        warn_of_loopback(loader, place, &rule);
     rule.origin = loader_origin(loader, place);
     policy_add_host(loader->policy, list_at(loader, key), rule);
     return true;

@@ -1,6 +1,7 @@
 """The command line itself: dispatch, options, words, statuses."""
 
 import re
+import shutil
 
 import pytest
 
@@ -37,13 +38,44 @@ def test_no_command_is_refused_with_the_usage(person):
     assert answer.stderr == person.cloche("--help").stdout == person.cloche("help").stdout
 
 
-def test_help_marks_every_option_that_a_run_refuses(person):
+def test_help_offers_no_option_that_a_run_refuses(person):
     text = person.cloche("run", "--help").stdout
-    for option, value in (("ask", None),):
-        words = [f"--{option}"] + ([value] if value else [])
-        assert person.cloche("run", *words, "true").returncode == 125
-        assert "(refused for now" in text.split(f"--{option}")[1].split("\n  --")[0], option
-    assert "(refused for now" not in text.split("--device")[1].split("\n")[0]
+    assert person.cloche("run", "--ask", "true").returncode == 125
+    assert "--ask" not in text and "--device" in text
+
+
+def test_cloche_inside_a_cloche_is_refused_with_the_way_out(person):
+    shutil.copy(person.binaries / "cloche", person.project / "inner")
+    for words in (["run", "true"], ["run", "--allow-degraded", "late-names", "true"], ["srt", "true"]):
+        answer = person.cloche("run", "-q", "--", "./inner", *words)
+        assert answer.returncode != 0
+        assert answer.stderr.count("refused: ") == 1 and "--allow-degraded" not in answer.stderr, answer.stderr
+        assert "inside a cloche already" in answer.stderr and "SANDBOX_RUNTIME" in answer.stderr
+    assert person.cloche("run", "./inner", "--version").returncode == 0
+    assert person.cloche("run", "true", environment={"SANDBOX_RUNTIME": "1"}).returncode == 0
+
+
+@pytest.mark.parametrize("host, port", [("localhost", "PORT"), ("127.0.0.1:5432", "5432"), ("[::1]:80", "80")])
+def test_loopback_as_a_domain_is_warned_of_with_what_was_meant(person, host, port):
+    answer = person.cloche("run", "--allow-domain", host, "true")
+    assert answer.returncode == 0
+    assert f"{host}: the loopback inside is the run's own; for a port of yours: --host-port {port}\n" in answer.stderr
+    assert person.cloche("run", "--allow-domain", "localhost.example", "--deny-domain", host, "true").stderr == ""
+
+
+def test_pattern_that_is_not_held_for_later_is_refused_with_the_entry_that_is(person):
+    person.file("a.pem", "secret\n")
+    answer = person.cloche("run", "--deny-read", "*.pem", "true")
+    assert answer.returncode == 125
+    entry = re.search(r"write (\{.*?\})", answer.stderr)[1]
+    policy = person.file(person.home / "policy.json", '{"extends": ["preset:dev"], "filesystem": {"denyRead": [%s]}}' % entry)
+    assert person.cloche("run", "-s", policy, "cat", "a.pem").returncode == 1
+    assert person.cloche("run", "cat", "a.pem").stdout == "secret\n"
+
+
+def test_limits_that_nobody_set_are_not_shown_as_numbers(person):
+    assert "\nlimits       core dumps off\n" in person.cloche("explain").stdout
+    assert "\nlimits       wall time 3 s, core dumps off\n" in person.cloche("explain", "--timeout", "3").stdout
 
 
 def test_every_preset_runs(person):

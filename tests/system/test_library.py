@@ -175,3 +175,4 @@ def test_many_commands_in_one_loop(example, person):
     lines = answer.stdout.splitlines()
     assert answer.returncode == 0 and "one" in lines and "ended with 4" in lines, answer
     assert f"denied fs.write {person.project}/.bashrc" in lines
+    assert not [line for line in lines if line.startswith("observed run")]

@@ -189,5 +189,8 @@ def test_git_hook(person):
     answer = shell(person, prepare + text)
     assert answer.returncode == 0 and "secret" not in answer.stdout, answer.stderr
     assert (person.project / "checked").exists() and not (person.home / "escaped").exists()
+    (person.project / "checked").unlink()
+    answer = shell(person, "cloche run -q -- git commit -q --allow-empty -m 'under glass'")
+    assert answer.returncode == 0 and (person.project / "checked").exists(), answer.stderr
     check.write_text("#!/bin/sh\nexit 1\n")
     assert shell(person, "git commit -q --allow-empty -m refused").returncode != 0
