@@ -64,7 +64,7 @@ bool git_value_is_text(struct slice value)
 
 static bool has(struct slice text, const char *part)
 {
-    return memmem(text.ptr, text.len, part, strlen(part)) != NULL;
+    return text.ptr && memmem(text.ptr, text.len, part, strlen(part)) != NULL;
 }
 
 static bool has_any(struct slice text, const char *bytes)

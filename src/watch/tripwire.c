@@ -7,6 +7,7 @@
  * names in them come from the command. */
 #include "watch/tripwire.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <linux/fuse.h>
 #include <stdio.h>
@@ -144,7 +145,7 @@ static size_t list(const struct tripwires *wires, const struct request *request,
                                         .dirent = {.ino = number + FIRST_NODE,
                                                    .off = number + 1, /* where the next one begins */
                                                    .namelen = (uint32_t)length,
-                                                   .type = (wire == WIRE_FILE ? S_IFREG : S_IFDIR) >> 12}};
+                                                   .type = wire == WIRE_FILE ? DT_REG : DT_DIR}};
         if (used + size > room)
             break;
         char *place = (char *)body_of(answer) + used;
