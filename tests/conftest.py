@@ -20,9 +20,10 @@ from remote_world import ORDINARY_UID, SERVER_V4, SERVER_V6, new_world
 TOP = pathlib.Path(__file__).resolve().parents[1]
 
 # Whoever started the tests with nohup, or in the background of a script: commands are to be sent these.
-for ignored in (signal.SIGHUP, signal.SIGQUIT):
+for ignored, wanted in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGQUIT, signal.SIG_DFL),
+                        (signal.SIGINT, signal.default_int_handler)):  # fmt: skip
     if signal.getsignal(ignored) == signal.SIG_IGN:
-        signal.signal(ignored, signal.SIG_DFL)
+        signal.signal(ignored, wanted)
 
 
 @pytest.fixture(scope="session")
