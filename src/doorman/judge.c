@@ -69,22 +69,26 @@ bool judge_made_here(struct house *house, struct slice path)
     return path.len && is_made(house, path, O_DIRECTORY);
 }
 
-static bool is_there(int directory, const char *name, mode_t type)
+/* Whatever it is: git follows links, and where one leads may change. */
+static bool is_there(int directory, const char *name)
 {
     struct stat status;
 
-    return fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && (status.st_mode & S_IFMT) == type;
+    return fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static bool is_whole_git(int directory)
+{
+    return is_there(directory, "HEAD") && is_there(directory, "objects") && is_there(directory, "refs");
 }
 
 static bool looks_like_git(struct slice path)
 {
     FD_CLEANUP int directory = open_directory(path);
-    struct stat status;
 
     /* A worktree's own directory has its objects elsewhere, and says where. */
-    return directory >= 0 && fstatat(directory, "HEAD", &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-           (is_there(directory, "commondir", S_IFREG) ||
-            (is_there(directory, "objects", S_IFDIR) && is_there(directory, "refs", S_IFDIR)));
+    return directory >= 0 &&
+           (is_whole_git(directory) || (is_there(directory, "HEAD") && is_there(directory, "commondir")));
 }
 
 /* A git directory is one by what is in it, whatever it is called. Only where the
@@ -155,7 +159,6 @@ static bool completes_git(struct house *house, struct slice path)
 {
     struct slice parent = path_parent(path);
     size_t mark = mark_of(path_name(path));
-    struct stat status;
 
     if (mark == MARK_COUNT || protect_is_off(house->policy) || looks_like_git(parent) || judge_made_here(house, parent))
         return false;
@@ -163,13 +166,31 @@ static bool completes_git(struct house *house, struct slice path)
     if (directory < 0)
         return false;
     /* The last one needs nothing beside it: it says where all of that is. */
-    bool common = mark == MARK_COMMON || fstatat(directory, "commondir", &status, AT_SYMLINK_NOFOLLOW) == 0;
-    bool armed = common || fstatat(directory, "config", &status, AT_SYMLINK_NOFOLLOW) == 0 ||
-                 fstatat(directory, "hooks", &status, AT_SYMLINK_NOFOLLOW) == 0;
-    bool head = mark == MARK_HEAD || fstatat(directory, "HEAD", &status, AT_SYMLINK_NOFOLLOW) == 0;
-    bool objects = mark == MARK_OBJECTS || is_there(directory, "objects", S_IFDIR);
-    bool refs = mark == MARK_REFS || is_there(directory, "refs", S_IFDIR);
+    bool common = mark == MARK_COMMON || is_there(directory, "commondir");
+    bool armed = common || is_there(directory, "config") || is_there(directory, "hooks");
+    bool head = mark == MARK_HEAD || is_there(directory, "HEAD");
+    bool objects = mark == MARK_OBJECTS || is_there(directory, "objects");
+    bool refs = mark == MARK_REFS || is_there(directory, "refs");
     return armed && head && (common || (objects && refs));
+}
+
+/* Is it what git knows a directory by that was there before? Without it that would
+ * be no git directory any more, and free to be filled, until it becomes one again.
+ * (In one of a worktree commondir is protected itself.) */
+static bool is_old_mark(struct house *house, struct slice path)
+{
+    struct slice parent = path_parent(path);
+
+    if (mark_of(path_name(path)) == MARK_COUNT || protect_is_off(house->policy) ||
+        decide_real_path(house->policy, OPERATION_WRITE, path).backing != BACKING_HOST)
+        return false;
+    FD_CLEANUP int directory = open_directory(parent);
+    return directory >= 0 && is_whole_git(directory) && !made_is(&house->made, directory);
+}
+
+int judge_removal(struct house *house, const struct entry_name *entry)
+{
+    return entry->name.kind == NAME_KNOWN && entry->exists && is_old_mark(house, name_slice(&entry->name)) ? EACCES : 0;
 }
 
 int judge_write(struct house *house, struct name *name)
@@ -203,6 +224,8 @@ const char *judge_why(struct house *house, const struct name *name)
         return "git would obey it: the directory above is a git directory, whatever its name";
     if (completes_git(house, path))
         return "git would take the directory for its own, and obey what is in it already";
+    if (is_old_mark(house, path))
+        return "without it git would no longer take the directory above for its own";
     return "protected names would be reached by another name, or moved";
 }
 
@@ -370,6 +393,17 @@ static bool holds_protected(struct house *house, int directory, struct slice pat
     return search.found;
 }
 
+/* A repository or worktree that was there before: whoever moves it could put another
+ * in its place, which the user's git obeys. */
+static bool is_old_checkout(struct house *house, int directory, struct slice path)
+{
+    if (!git_layout_is_dangerous(house->policy, SLICE("config")) ||
+        decide_real_path(house->policy, OPERATION_WRITE, path).backing != BACKING_HOST)
+        return false;
+    FD_CLEANUP int pointer = openat(directory, ".git", O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    return pointer >= 0 && !made_is(&house->made, pointer);
+}
+
 static int judge_directory_move(struct house *house, int directory, struct slice from, struct slice to)
 {
     bool made_here = made_is(&house->made, directory);
@@ -377,7 +411,7 @@ static int judge_directory_move(struct house *house, int directory, struct slice
     if (decide_real_path(house->policy, OPERATION_WRITE, to).backing == BACKING_HOST &&
         !judge_made_here(house, path_parent(to)) && holds_protected(house, directory, to))
         return EACCES;
-    if (!made_here && holds_protected(house, directory, from))
+    if (!made_here && (holds_protected(house, directory, from) || is_old_checkout(house, directory, from)))
         return EACCES;
     return policy_rename_escapes(house->policy, from, to) ? EBUSY : 0;
 }
@@ -390,6 +424,9 @@ int judge_move(struct house *house, const struct place *place, const struct entr
 
     if (source->name.kind != NAME_KNOWN || target->name.kind != NAME_KNOWN || !source->exists)
         return 0;
+    int error = judge_removal(house, source);
+    if (error)
+        return error;
     if (source->type == S_IFLNK)
         return judge_link_name(house, &target->name);
     if (source->type != S_IFDIR)

@@ -24,6 +24,10 @@ int judge_write(struct house *house, struct name *name);
  * where to look is not replaced. */
 int judge_change(struct house *house, struct entry_name *entry);
 
+/* May its name be taken from it, by removing or renaming it? judge_change is asked
+ * as well: git itself puts a new HEAD in place of the old. */
+int judge_removal(struct house *house, const struct entry_name *entry);
+
 /* A clause: why it may not, where decide() does not say it; NULL where it does. */
 const char *judge_why(struct house *house, const struct name *name);
 

@@ -93,6 +93,8 @@ static struct answer unlink_in(struct worker *worker, const struct request *requ
 
     if (!error)
         error = judge_change(worker->house, &entry);
+    if (!error)
+        error = judge_removal(worker->house, &entry);
     if (error) {
         error = judge_refusal(error, place->directory, &entry);
         if (entry.exists)

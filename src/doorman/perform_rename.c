@@ -68,7 +68,7 @@ static void tell_refused(struct worker *worker, struct move *move, int error)
     if (!move->source.exists || fstat(move->from.directory, &from) < 0 || fstat(move->to.directory, &to) < 0 ||
         from.st_dev != to.st_dev)
         return;
-    if (judge_change(worker->house, &move->source))
+    if (judge_change(worker->house, &move->source) || judge_removal(worker->house, &move->source))
         tell_entry(worker, move->from.directory, &move->source, error);
     else
         tell_entry(worker, move->to.directory, &move->target, error);
@@ -83,6 +83,9 @@ static struct answer act(struct worker *worker, struct move *move, unsigned flag
         return answer_error(move->source.absent_because);
     if (!error && flags & RENAME_EXCHANGE && !move->target.exists)
         return answer_error(move->target.absent_because);
+    /* As the kernel has it, whoever asks; mv(1) asks this first, and then anew. */
+    if (error && flags & RENAME_NOREPLACE && move->source.exists && move->target.exists)
+        return answer_error(EEXIST);
     struct answer replaced;
     if (error && !flags && git_config_replace(worker, &move->to, &move->source, &move->target, &replaced))
         return replaced;

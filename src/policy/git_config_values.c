@@ -190,12 +190,24 @@ static bool is_host_with_port(struct slice text)
     return port.len > 0 && port.len <= PORT_DIGITS_MAX && is_host((struct slice){text.ptr, colon});
 }
 
+/* Control characters in disguise: git writes a decoded user to the terminal when it
+ * asks for a password, and to whoever keeps passwords, line by line. */
+static bool has_escaped_control(struct slice text)
+{
+    for (size_t i = 0; i + 2 < text.len; i++) {
+        char high = text.ptr[i + 1];
+        if (text.ptr[i] == '%' && (high == '0' || high == '1' || (high == '7' && strchr("fF", text.ptr[i + 2]))))
+            return true;
+    }
+    return false;
+}
+
 static const char *const ssh_path = "/._~-+=,@:";
 
 /* scheme://[user@]host[:port]/path; only http has escapes, which git leaves to curl. */
 static bool is_url_of(struct slice value, struct slice scheme, bool has_escapes)
 {
-    if (!slice_starts(value, scheme))
+    if (!slice_starts(value, scheme) || has_escaped_control(value))
         return false;
     value = slice_from(value, scheme.len);
     struct slice authority = {value.ptr, slice_find(value, '/')};

@@ -282,6 +282,15 @@ def test_no_other_name_and_no_other_call_puts_a_configuration_in_place(jail, rep
     assert "user.name=Me" in configuration(repository)
 
 
+def test_who_asks_first_whether_something_is_there_is_told_of_once(repository, jail):
+    """As mv does, with RENAME_NOREPLACE; and the reason is the one that counts."""
+    answer = jail.run("sh", "-c", "cp .git/config .git/config.lock; printf '[alias]\\n\\tx = y\\n' >>.git/config.lock; mv .git/config.lock .git/config")
+    told = [line for line in answer.stderr.splitlines() if "/.git/config, by mv" in line]
+    assert answer.returncode != 0 and len(told) == 1 and "alias.x" in told[0], answer
+    answer = jail.run("sh", "-c", "cp .git/config .git/config.lock; printf '[pull]\\n\\tff = only\\n' >>.git/config.lock; mv .git/config.lock .git/config")
+    assert (answer.returncode, answer.stderr) == (0, "") and "pull.ff=only" in configuration(repository), answer
+
+
 def test_a_mode_that_the_lock_has_is_not_taken_over(jail, repository):
     config = repository.project / ".git/config"
     before = stat.S_IMODE(config.stat().st_mode)

@@ -107,6 +107,91 @@ def test_b31_commondir_needs_no_configuration_beside_it(jail, old):
     assert answer.returncode == 0 and not git_runs_nothing(jail, jail.person.project / "plain")
 
 
+LINKED = {"config": "cp ../pieces/config config", "objects": "ln -s ../evil/objects objects",
+          "refs": "ln -s ../evil/refs refs", "HEAD": "cp ../evil/HEAD HEAD", "linked HEAD": "ln -s refs/heads/x HEAD"}
+
+
+@pytest.mark.parametrize("order", ["config,refs,objects,HEAD", "refs,objects,HEAD,config", "HEAD,objects,config,refs",
+                                   "refs,objects,linked HEAD,config", "config,linked HEAD,refs,objects"])
+def test_b31_links_are_pieces_as_well(jail, old, order):
+    """Git follows them."""
+    jail.person.file(jail.person.project / "pieces/config", armed(jail))
+    pieces = "; ".join(LINKED[piece] for piece in order.split(","))
+    assert shell(jail, "git init -q --bare evil; echo ref: refs/heads/x >evil/HEAD").returncode == 0
+    answer = shell(jail, f"cd old; {pieces}; true")
+    assert answer.returncode == 0 and "git would" in answer.stderr, answer
+    assert git_runs_nothing(jail, old)
+    assert shell(jail, f"mkdir new; cd new; {pieces}").returncode == 0
+    assert not git_runs_nothing(jail, jail.person.project / "new")
+
+
+def outside(jail, script):
+    done = subprocess.run(["sh", "-ec", script], cwd=jail.person.project, env=jail.person.environment, check=False,
+                          capture_output=True, text=True, timeout=PATIENCE, **as_person(jail.person))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture
+def identity(jail):
+    jail.person.file(jail.person.home / ".gitconfig", "[user]\n\tname = Some Body\n\temail = somebody@example.org\n"
+                     "[init]\n\tdefaultBranch = main\n")
+
+
+def test_b31_an_old_git_directory_does_not_cease_to_be_one(jail, identity):
+    """Its hooks would be anybody's meanwhile."""
+    hook = (f"printf '#!/bin/sh\ntouch {jail.person.base / 'ran'}\n' >hooks/pre-receive; chmod +x hooks/pre-receive; ")
+    script = "cd {}; mv objects o2; mv refs r2; " + hook + "ln -s o2 objects; ln -s r2 refs; true"
+    push = "git -C source push -q ../{} main:refs/heads/{}"
+    outside(jail, "git init -q --bare old.git; git init -q source; git -C source commit -q --allow-empty -m x")
+    answer = shell(jail, script.format("old.git"))
+    assert "old.git/objects, by mv: without it git would" in answer.stderr, answer
+    outside(jail, push.format("old.git", "a"))
+    assert not (jail.person.base / "ran").exists()
+    # Git's own way with it.
+    answer = shell(jail, "set -e; cd old.git; git symbolic-ref HEAD refs/heads/other; git gc -q --prune=now; "
+                   "git pack-refs --all; git bundle create -q ../bundle --all; git branch -D a; git fetch -q ../bundle a:b")
+    assert answer.returncode == 0 and not answer.stderr, answer
+    assert (jail.person.project / "old.git/HEAD").read_text() == "ref: refs/heads/other\n"
+    for name in ("HEAD", "objects", "refs"):
+        assert shell(jail, f"mv old.git/{name} .").returncode != 0
+        assert shell(jail, f"rm -rf old.git/{name}").returncode != 0
+        assert (jail.person.project / "old.git" / name).exists()
+    # A directory of the run's own.
+    assert shell(jail, "git init -q --bare new.git; " + script.format("new.git")).returncode == 0
+    outside(jail, push.format("new.git", "b"))
+    assert (jail.person.base / "ran").exists()
+
+
+def test_b31_a_project_that_loses_its_git_directory_does_not_become_another(jail, identity):
+    """Git, which finds no good .git, takes the directory that it is in."""
+    config = armed(jail).replace("worktree=..", "worktree=.")
+    jail.person.file(jail.person.project / "config.txt", config)
+    outside(jail, "git init -q; git commit -q --allow-empty -m x")
+    script = ("git init -q evil; git -C evil commit -q --allow-empty -m x; rm -f .git/HEAD; cp config.txt config; "
+              "ln -s evil/.git/refs refs; ln -s evil/.git/objects objects; cp evil/.git/HEAD HEAD; true")
+    answer = shell(jail, script)
+    assert answer.returncode == 0 and ".git/HEAD, by rm: without it git would" in answer.stderr, answer
+    assert git_runs_nothing(jail, jail.person.project)
+    assert (jail.person.project / ".git/HEAD").exists()
+    outside(jail, "rm -rf evil refs objects config HEAD; " + script)
+    assert not git_runs_nothing(jail, jail.person.project)
+
+
+@pytest.mark.parametrize("kind", ["nested", "worktree"])
+def test_a05_b31_an_old_repository_in_the_project_is_not_exchanged_for_another(jail, identity, kind):
+    making = {"nested": "git init -q sub; git -C sub commit -q --allow-empty -m x", "worktree": "git worktree add -q sub"}
+    canary = f"touch {jail.person.base / 'ran'};:"
+    outside(jail, f"git init -q; git commit -q --allow-empty -m x; {making[kind]}; mkdir -p ordinary/below")
+    script = f"mv sub away; git init -q t; git -C t config core.fsmonitor '{canary}'; mv -T t sub; true"
+    answer = shell(jail, script)
+    assert answer.returncode == 0 and "away, by mv: protected names would be" in answer.stderr, answer
+    assert not (jail.person.project / "away").exists() and git_runs_nothing(jail, jail.person.project / "sub")
+    # An ordinary directory, and a repository of this run's own, are moved; and outside it is done.
+    assert shell(jail, "mv ordinary moved && git init -q mine && mv mine renamed").returncode == 0
+    outside(jail, "rm -rf t sub/t; " + script)
+    assert not git_runs_nothing(jail, jail.person.project / "sub")
+
+
 def test_h106_a_link_that_leads_nowhere_yet_is_moved_under_no_protected_name(jail):
     """Behind its new name, .git/worktrees/x, it would lead to a commondir."""
     person = jail.person
