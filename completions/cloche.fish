@@ -75,7 +75,7 @@ complete -c cloche -n __cloche_takes_options -l env -x -a '(set --names --export
 complete -c cloche -n __cloche_takes_options -l host-port -x -d "A port of the host's loopback, reachable inside"
 complete -c cloche -n __cloche_takes_options -l publish -x -d "A port inside, reachable on the host's loopback"
 complete -c cloche -n __cloche_takes_options -l device -r -F -d 'A device'
-complete -c cloche -n __cloche_takes_options -l timeout -x -d 'End the run after so many seconds'
+complete -c cloche -n __cloche_takes_options -l timeout -x -d 'End the run after this time (90, 10m, 1h)'
 complete -c cloche -n __cloche_takes_options -l memory -x -d 'Limit memory'
 complete -c cloche -n __cloche_takes_options -l pids -x -d 'Limit processes'
 complete -c cloche -n __cloche_takes_options -l events -r -F -d 'Write events as JSON lines'
