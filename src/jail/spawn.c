@@ -26,7 +26,7 @@ static const char *explain(int errnum)
     case EUSERS:
         return " The limit user.max_user_namespaces (or one of its kin) is reached or 0.";
     case ENOSYS:
-        return " The kernel is too old, or a container's filter refuses clone3.";
+        return " The kernel is too old, or the filter of a container or sandbox around this refuses clone3.";
     default:
         return "";
     }
