@@ -193,10 +193,47 @@ int judge_removal(struct house *house, const struct entry_name *entry)
     return entry->name.kind == NAME_KNOWN && entry->exists && is_old_mark(house, name_slice(&entry->name)) ? EACCES : 0;
 }
 
-int judge_write(struct house *house, struct name *name)
+static bool is_index_name(struct slice name)
+{
+    return slice_equal_ignoring_case(name, SLICE("index")) || protect_component_matches(SLICE("sharedindex.*"), name);
+}
+
+/* Below a directory that is called .git, and not among its data: a branch may be called "index". */
+static bool is_below_dot_git(struct slice path)
+{
+    bool below = false;
+    struct slice component;
+
+    while (path_next(&path, &component)) {
+        if (protect_is_git_pointer(component))
+            below = true;
+        else if (protect_is_git_data(component))
+            below = false;
+    }
+    return below;
+}
+
+/* Git checks no name that it reads from its index. A directory that has a configuration is
+ * git's also while something else of it is missing, or is a link. */
+static bool is_index(struct house *house, struct slice path)
+{
+    struct slice parent = path_parent(path);
+
+    if (!is_index_name(path_name(path)) || protect_is_off(house->policy) || judge_made_here(house, parent))
+        return false;
+    if (protect_is_git_pointer(parent) || looks_like_git(parent))
+        return true;
+    if (!is_below_dot_git(parent))
+        return false;
+    FD_CLEANUP int directory = open_directory(parent);
+    return directory >= 0 && (is_there(directory, "config") || is_there(directory, "commondir"));
+}
+
+static int judge_write_but_index(struct house *house, struct name *name, bool *is_host)
 {
     struct slice path = name_slice(name);
 
+    *is_host = false;
     if (name->kind == NAME_NONE)
         return 0;
     if (name->kind != NAME_KNOWN)
@@ -208,7 +245,23 @@ int judge_write(struct house *house, struct name *name)
     }
     if (!decision.allowed)
         return EACCES;
-    return decision.backing == BACKING_HOST && (is_git_matter(house, path) || completes_git(house, path)) ? EACCES : 0;
+    *is_host = decision.backing == BACKING_HOST;
+    return *is_host && (is_git_matter(house, path) || completes_git(house, path)) ? EACCES : 0;
+}
+
+int judge_write(struct house *house, struct name *name)
+{
+    bool is_host;
+    int error = judge_write_but_index(house, name, &is_host);
+
+    return !error && is_host && is_index(house, name_slice(name)) ? EACCES : error;
+}
+
+bool judge_is_git_index(struct house *house, struct name *name)
+{
+    bool is_host;
+
+    return judge_write_but_index(house, name, &is_host) == 0 && is_host && is_index(house, name_slice(name));
 }
 
 const char *judge_why(struct house *house, const struct name *name)
@@ -226,6 +279,8 @@ const char *judge_why(struct house *house, const struct name *name)
         return "git would take the directory for its own, and obey what is in it already";
     if (is_old_mark(house, path))
         return "without it git would no longer take the directory above for its own";
+    if (is_index(house, path))
+        return "git checks no name in its index: nobody replaces it but git, by renaming index.lock";
     return "protected names would be reached by another name, or moved";
 }
 

@@ -56,6 +56,9 @@ int judge_move(struct house *house, const struct place *place, const struct entr
 /* Is this git's configuration, and nothing else that must not be changed? */
 bool judge_is_git_config(struct house *house, const struct name *name);
 
+/* Is this git's index, or a part of it, and nothing else that must not be changed? */
+bool judge_is_git_index(struct house *house, struct name *name);
+
 /* To be called with a new file: what tells git where to look may be changed by the
  * run that made it. */
 void judge_remember_file(struct house *house, const struct name *name, int file);

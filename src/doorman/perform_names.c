@@ -95,6 +95,9 @@ static struct answer unlink_in(struct worker *worker, const struct request *requ
         error = judge_change(worker->house, &entry);
     if (!error)
         error = judge_removal(worker->house, &entry);
+    /* Without one git makes another. */
+    if (error && !(request->flags & AT_REMOVEDIR) && judge_is_git_index(worker->house, &entry.name))
+        error = 0;
     if (error) {
         error = judge_refusal(error, place->directory, &entry);
         if (entry.exists)

@@ -4,6 +4,7 @@
  * place meanwhile. The lock is taken alone. */
 #include "base/fd.h"
 #include "doorman/git_config.h"
+#include "doorman/git_index.h"
 #include "doorman/judge.h"
 #include "doorman/lock.h"
 #include "doorman/own_view.h"
@@ -87,7 +88,9 @@ static struct answer act(struct worker *worker, struct move *move, unsigned flag
     if (error && flags & RENAME_NOREPLACE && move->source.exists && move->target.exists)
         return answer_error(EEXIST);
     struct answer replaced;
-    if (error && !flags && git_config_replace(worker, &move->to, &move->source, &move->target, &replaced))
+    if (error && !flags &&
+        (git_config_replace(worker, &move->to, &move->source, &move->target, &replaced) ||
+         git_index_replace(worker, &move->to, &move->source, &move->target, &replaced)))
         return replaced;
     if (error) {
         error = judge_refusal(error, move->from.directory, &move->source);

@@ -155,8 +155,7 @@ void tell_unresolved(struct worker *worker, const struct operand *operand, int e
     }
 }
 
-void tell_git_config(struct worker *worker, const struct name *name, enum doorman_record_verdict verdict,
-                     const char *words)
+void tell_git(struct worker *worker, const struct name *name, enum doorman_record_verdict verdict, const char *words)
 {
     if (is_off(worker->house))
         return;

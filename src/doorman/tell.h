@@ -17,9 +17,8 @@ void tell_object(struct worker *worker, int object, const struct entry_name *ent
 /* A path led nowhere: if it is policy that hides what it leads through, that is a refusal. */
 void tell_unresolved(struct worker *worker, const struct operand *operand, int error);
 
-/* Git's configuration was refused, or led an existing name elsewhere: `words` names the keys. */
-void tell_git_config(struct worker *worker, const struct name *name, enum doorman_record_verdict verdict,
-                     const char *words);
+/* Git's configuration or index was refused, or led an existing name elsewhere: `words` names the keys, or the name. */
+void tell_git(struct worker *worker, const struct name *name, enum doorman_record_verdict verdict, const char *words);
 
 /* A socket by its path, or "@name". */
 void tell_connect(struct worker *worker, struct slice name);

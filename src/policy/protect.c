@@ -78,7 +78,7 @@ bool protect_component_matches(struct slice pattern, struct slice component)
     return name_matches((struct slice){lowered_pattern, pattern.len}, (struct slice){lowered, component.len});
 }
 
-static bool is_git_data(struct slice component)
+bool protect_is_git_data(struct slice component)
 {
     return slice_equal_ignoring_case(component, SLICE("refs")) || slice_equal_ignoring_case(component, SLICE("logs")) ||
            slice_equal_ignoring_case(component, SLICE("objects"));
@@ -95,7 +95,7 @@ static bool matches_from(struct slice name, struct slice rest, size_t at, size_t
     while (path_next(&name, &part)) {
         if (slice_is(part, "**")) {
             while (!matches_from(name, rest, at, end)) {
-                if (!path_next(&rest, &component) || is_git_data(component))
+                if (!path_next(&rest, &component) || protect_is_git_data(component))
                     return false;
                 at++;
             }
@@ -253,7 +253,7 @@ static void rests_from(const struct rest_search *search, struct slice name, stru
         if (slice_is(part, "**")) {
             rests_from(search, name, rest);
             while (path_next(&rest, &component)) {
-                if (is_git_data(component))
+                if (protect_is_git_data(component))
                     return;
                 rests_from(search, name, rest);
             }

@@ -47,6 +47,9 @@ bool protect_is_prefix(const struct policy *policy, struct slice path);
  * git obeys. */
 bool protect_is_git_pointer(struct slice path);
 
+/* Does git keep names of its user's making below a directory that is called so: branches? */
+bool protect_is_git_data(struct slice component);
+
 /* Calls `found` for each protected path directly below `root` that needs no
  * wildcard to be spelled. */
 void protect_candidates(const struct policy *policy, struct slice root, struct arena *arena,
