@@ -141,11 +141,11 @@ static bool take_peer(struct session_request *request, struct peer *peer, struct
 
 int run_command(struct arena *arena, struct options *options)
 {
-    struct peer peer;
+    struct peer *peer = ARENA_NEW(arena, struct peer); /* as long as the request that leads to it */
     struct error err;
 
     if ((options->events && !events_target_open(arena, options->events, &options->request, &err)) ||
-        !take_peer(&options->request, &peer, &err)) {
+        !take_peer(&options->request, peer, &err)) {
         log_error("%s", err.text);
         return STATUS_REFUSED;
     }
@@ -163,7 +163,7 @@ int run_command(struct arena *arena, struct options *options)
         options->request.backend = BACKEND_LANDLOCK;
         end = attempt(arena, options, true, NULL, &status, &err);
     }
-    peer_close(&peer);
+    peer_close(peer);
     if (end == JAIL_ENDED)
         return status;
     if (err.text[0])
