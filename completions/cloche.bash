@@ -72,9 +72,10 @@ _cloche_command_start()
     return 1
 }
 
+# $2: options that only this command has.
 _cloche_run()
 {
-    local current=$1 start
+    local current=$1 own=$2 start
 
     if start=$(_cloche_command_start); then
         if declare -F _command_offset >/dev/null; then
@@ -85,7 +86,7 @@ _cloche_run()
             _cloche_files "$current"
         fi
     elif [[ $current == -* ]]; then
-        _cloche_words "$_cloche_valued $_cloche_plain -c" "$current"
+        _cloche_words "$_cloche_valued $_cloche_plain $own -c" "$current"
     else
         mapfile -t COMPREPLY < <(compgen -c -- "$current")
     fi
@@ -161,18 +162,16 @@ _cloche()
 
     case ${COMP_WORDS[1]} in
     learn)
-        if [[ $previous == -o || $previous == --output ]]; then
+        if ! _cloche_command_start >/dev/null && [[ $previous == -o || $previous == --output ]]; then
             _cloche_files "$current"
-        elif ((COMP_CWORD == 2)) && [[ $current == --o* ]]; then
-            _cloche_words '--output' "$current"
         else
             _cloche_command_start >/dev/null || ! _cloche_value "$previous" "$current" || return
-            _cloche_run "$current"
+            _cloche_run "$current" '-o --output'
         fi
         ;;
     run)
         _cloche_command_start >/dev/null || ! _cloche_value "$previous" "$current" || return
-        _cloche_run "$current"
+        _cloche_run "$current" ''
         ;;
     explain) _cloche_value "$previous" "$current" || _cloche_explain "$current" "$previous" ;;
     check)

@@ -39,15 +39,19 @@ static bool pass_text_on(struct error *err)
     }
 }
 
-/* Fills the book with the denials of the runs that are meant. */
-static bool collect(struct log_files *files, struct slice run_id, struct log_book *book, struct error *err)
+/* Fills the book with the denials of the runs that are meant; `*known`: there is one. */
+static bool collect(struct log_files *files, struct slice run_id, struct log_book *book, bool *known, struct error *err)
 {
     struct slice line;
 
+    *known = false;
     while (log_files_next(files, &line, err)) {
         struct arena arena ARENA_CLEANUP = {0};
         struct log_entry entry;
-        if (!log_entry_parse(&arena, line, &entry) || !slice_starts(entry.run, run_id) || !log_entry_is_denied(&entry))
+        if (!log_entry_parse(&arena, line, &entry) || !slice_starts(entry.run, run_id))
+            continue;
+        *known = true;
+        if (!log_entry_is_denied(&entry))
             continue;
         struct log_run *run = log_book_run(book, &entry);
         if (run)
@@ -92,8 +96,12 @@ static bool annotate(struct arena *arena, const char *events, const char *run_id
     if (!log_files_open(arena, events, run_id ? LOG_FILES_ROTATED : LOG_FILES_ONE, files, err))
         return false;
     bool found = files->count > 0 || error_set(err, "there is no file %s", events);
-    bool good = found && collect(files, slice_of(run_id ? run_id : ""), &book, err);
+    bool known;
+    bool good = found && collect(files, slice_of(run_id ? run_id : ""), &book, &known, err);
     log_files_close(files);
+    if (good && run_id && !known)
+        return error_set(err, "%s has no run %s; cloche log tells which it has", events,
+                         escaped(arena, slice_of(run_id)));
     if (good)
         print_block(&book);
     return good;

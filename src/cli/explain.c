@@ -125,10 +125,10 @@ static const char *object_text(struct arena *arena, const struct answer *answer)
     return arena_printf(arena, "%s -> %s", object, escaped(arena, answer->real));
 }
 
-static void append_hint(struct arena *arena, const struct explained *item, struct text *out)
+static void append_hint(const struct session *session, const struct explained *item, struct text *out)
 {
     if (!item->has_hint) {
-        text_appendf(out, "; %s", hint_none_text(arena, &item->answer));
+        text_appendf(out, "; %s", hint_none_text(session->arena, &item->answer, &item->hint));
         return;
     }
     if (item->hint.left_out) {
@@ -137,15 +137,11 @@ static void append_hint(struct arena *arena, const struct explained *item, struc
     }
     if (item->hint.before)
         text_appendf(out, "; nothing is there now: %s, then ", item->hint.before);
-    else if (item->hint.policy)
+    else if (item->hint.policy && !item->hint.option)
         text_append_string(out, "; to allow all that this rule covers: ");
     else
         text_append_string(out, "; to allow: ");
-    if (item->hint.option)
-        text_append_string(out, item->hint.option);
-    if (item->hint.policy)
-        text_appendf(out, "%s%s in the policy", item->hint.option ? " and " : "",
-                     escaped(arena, slice_of(item->hint.policy)));
+    text_append_string(out, hint_text(session->arena, session, &item->hint));
 }
 
 static void append_locks(struct arena *arena, const struct answer *answer, struct text *out)
@@ -158,8 +154,9 @@ static void append_locks(struct arena *arena, const struct answer *answer, struc
         text_appendf(out, "; %s", answer->note);
 }
 
-static void append_answer(struct arena *arena, const struct explained *item, int width, struct text *out)
+static void append_answer(const struct session *session, const struct explained *item, int width, struct text *out)
 {
+    struct arena *arena = session->arena;
     const struct decision *decision = &item->answer.decision;
 
     text_appendf(out, "%-7s  %-5s  %-*s  %s", verdict_word(&item->answer),
@@ -174,7 +171,7 @@ static void append_answer(struct arena *arena, const struct explained *item, int
         text_append_string(out, "; can be listed, and shows only what is allowed below it");
     append_locks(arena, &item->answer, out);
     if (!decision->allowed)
-        append_hint(arena, item, out);
+        append_hint(session, item, out);
     text_append_byte(out, '\n');
 }
 
@@ -189,7 +186,7 @@ static void print_answers(const struct session *session, const struct explanatio
             width = length;
     }
     for (size_t i = 0; i < explanation->count; i++)
-        append_answer(session->arena, &explanation->items[i], width, out);
+        append_answer(session, &explanation->items[i], width, out);
 }
 
 static void append_string_or_null(struct text *out, const char *key, const char *value)

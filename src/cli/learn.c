@@ -104,20 +104,6 @@ static void conclude(void *argument, const struct session *session, const struct
         plan->learned = write_all(STDERR_FILENO, text_slice(&policy));
 }
 
-/* Takes -o FILE from among the options: those behind it are run's own. */
-static bool take_output(int *argc, char **argv, const char **output)
-{
-    if (*argc < 2 || (strcmp(argv[1], "-o") != 0 && strcmp(argv[1], "--output") != 0))
-        return true;
-    if (*argc < 3 || !*argv[2])
-        return false;
-    *output = argv[2];
-    argv[2] = argv[0];
-    memmove(argv, argv + 2, (size_t)(*argc - 1) * sizeof *argv);
-    *argc -= 2;
-    return true;
-}
-
 /* What was given, or dev; and freedom upon it. */
 static void choose_sources(struct arena *arena, struct options *options, struct lesson_plan *plan)
 {
@@ -152,17 +138,14 @@ int command_learn(int argc, char **argv)
     struct lesson_plan plan = {0};
     struct stat status;
 
-    if (!take_output(&argc, argv, &plan.output)) {
-        log_error("-o needs the name of a file");
-        return STATUS_REFUSED;
-    }
-    if (!options_parse(&arena, OPTIONS_FOR_RUN, argc, argv, &options, &err)) {
+    if (!options_parse(&arena, OPTIONS_FOR_LEARN, argc, argv, &options, &err)) {
         log_error("%s", err.text);
         return STATUS_REFUSED;
     }
     if (options.help)
         return help_print("learn") ? STATUS_OK : STATUS_REFUSED;
     log_set_level(options.level);
+    plan.output = options.output;
     if (!options.request.command) {
         log_error("no command given: cloche learn [-o FILE] [OPTIONS] [--] COMMAND [ARG...]; see cloche learn --help");
         return STATUS_REFUSED;

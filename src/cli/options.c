@@ -24,6 +24,7 @@ enum action {
     ACTION_LIFELINE,
     ACTION_SESSION,
     ACTION_EVENTS,
+    ACTION_OUTPUT,
     ACTION_UNBUILT,
     ACTION_VERBOSE,
     ACTION_QUIET,
@@ -61,6 +62,7 @@ static const struct option_word option_words[] = {
     {"pids", 0, true, ACTION_ADD, OPTION_PIDS},
     {"ask", 0, false, ACTION_UNBUILT, 0},
     {"events", 0, true, ACTION_EVENTS, 0},
+    {"output", 'o', true, ACTION_OUTPUT, 0},
     {"control-fd", 0, true, ACTION_CONTROL, 0},
     {"lifeline-fd", 0, true, ACTION_LIFELINE, 0},
     {"session-fd", 0, true, ACTION_SESSION, 0},
@@ -87,11 +89,15 @@ static const char *const backends[] = {"auto", "namespaces", "landlock", NULL};
 
 static bool offered(const struct parser *parser, const struct option_word *word)
 {
+    if (word->action == ACTION_OUTPUT)
+        return parser->user == OPTIONS_FOR_LEARN;
     return (word->action != ACTION_JSON && word->action != ACTION_BWRAP) || parser->user == OPTIONS_FOR_EXPLAIN;
 }
 
 static const char *help_of(const struct parser *parser)
 {
+    if (parser->user == OPTIONS_FOR_LEARN)
+        return "cloche learn --help";
     return parser->user == OPTIONS_FOR_RUN ? "cloche run --help" : "cloche explain --help";
 }
 
@@ -239,6 +245,9 @@ static bool apply(struct parser *parser, const struct option_word *word, const c
     case ACTION_EVENTS:
         options->events = value;
         return true;
+    case ACTION_OUTPUT:
+        options->output = value;
+        return (value && *value) || error_set(err, "%s needs the name of a file", name);
     case ACTION_UNBUILT:
         add_unbuilt(options, name);
         return true;
@@ -299,7 +308,7 @@ static bool parse_short(struct parser *parser, const char *argument, struct erro
     const struct option_word *word = NULL;
 
     for (size_t i = 0; i < OPTION_WORD_COUNT && !word; i++)
-        if (option_words[i].letter == argument[1])
+        if (option_words[i].letter == argument[1] && offered(parser, &option_words[i]))
             word = &option_words[i];
     if (!word || (argument[2] && !word->takes_value))
         return refuse_unknown(parser, slice_of(argument), slice_of(argument + 1), err);
@@ -342,7 +351,7 @@ bool options_parse(struct arena *arena, enum options_user user, int argc, char *
         char *argument = *parser.next;
         bool is_option = argument[0] == '-' && argument[1] != '\0';
 
-        if (!is_option && user == OPTIONS_FOR_RUN)
+        if (!is_option && user != OPTIONS_FOR_EXPLAIN)
             break;
         parser.next++;
         if (!is_option) {

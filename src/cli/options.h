@@ -21,6 +21,7 @@ struct options {
     bool json;              /* explain only */
     bool bwrap;             /* likewise */
     const char *events;     /* --events; NULL: none */
+    const char *output;     /* learn only: -o; NULL: none */
     bool help;
     enum log_level level;
 
@@ -34,9 +35,9 @@ struct options {
     size_t question_capacity;
 };
 
-enum options_user { OPTIONS_FOR_RUN, OPTIONS_FOR_EXPLAIN };
+enum options_user { OPTIONS_FOR_RUN, OPTIONS_FOR_EXPLAIN, OPTIONS_FOR_LEARN };
 
-/* Reads argv[1...]. For run, options end at the first word that is not one and
+/* Reads argv[1...]. For run and learn, options end at the first word that is not one and
  * the rest is the command; for explain such words are questions, options may
  * come between them, and the command stands behind "--". `request.command` is
  * NULL when there is none. */

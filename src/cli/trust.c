@@ -11,6 +11,7 @@
 #include "policy/find.h"
 #include "session/prepare.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -96,8 +97,13 @@ int command_trust(int argc, char **argv)
     const char *project = file ? project_of(&arena, file) : NULL;
     if (!surroundings_gather(&arena, PERSONALITY_CLOCHE, project, environ, NULL, &around, &err))
         return failed(&err);
-    if (!file)
+    if (!file) {
         file = path_join(&arena, around.project, SLICE(".cloche.json")).ptr;
+        if (!options[REVOKE].given && access(file, F_OK) < 0 && errno == ENOENT) {
+            log_error("there is no .cloche.json here; cloche init writes one");
+            return STATUS_NO;
+        }
+    }
     const char *shown = escaped(&arena, slice_of(file));
     if (options[REVOKE].given)
         return revoke_trust(&arena, &around, file, shown);

@@ -4,7 +4,7 @@
  * policy does not speak of. There the reason alone is told. */
 #include "session/call_rule.h"
 
-#include "base/text.h"
+#include "session/hint.h"
 
 #include <errno.h>
 
@@ -39,10 +39,11 @@ static const struct name_rule *find_denied(const struct policy *policy, struct s
     return NULL;
 }
 
-void call_find_rule(struct arena *arena, const struct policy *policy, struct event *event)
+void call_find_rule(struct arena *arena, const struct session *session, struct event *event)
 {
-    const struct name_rule *denied = find_denied(policy, event->op);
-    struct text out = text_in(arena);
+    const struct name_rule *denied = find_denied(&session->policy, event->op);
+    const char *call = arena_slice(arena, event->op).ptr;
+    struct hint hint = {0};
     bool is_socket = slice_is(event->op, "socket") || slice_is(event->op, "socketpair");
 
     if (!event->rule.file && denied)
@@ -52,12 +53,12 @@ void call_find_rule(struct arena *arena, const struct policy *policy, struct eve
     if (event->verdict != EVENT_DENIED || event->hint.len)
         return;
     if (denied)
-        text_appendf(&out, "policy: {\"seccomp\": {\"deny\": [\"!%s\"]}}", arena_slice(arena, event->op).ptr);
+        hint.policy = arena_printf(arena, "\"seccomp\": {\"deny\": [\"!%s\"]}", call);
     else if (is_allowable(event->op))
-        text_appendf(&out, "policy: {\"seccomp\": {\"allow\": [\"%s\"]}}", arena_slice(arena, event->op).ptr);
+        hint.policy = arena_printf(arena, "\"seccomp\": {\"allow\": [\"%s\"]}", call);
     else if (makes_namespace(event->op))
-        text_append_string(&out, "--allow-degraded late-names and policy: {\"allowNestedUserNamespaces\": true}");
+        hint = (struct hint){.option = "--allow-degraded late-names", .policy = "\"allowNestedUserNamespaces\": true"};
     else if (is_socket && event->error == EACCES)
-        text_append_string(&out, "policy: {\"network\": {\"unixDatagram\": true}}");
-    event->hint = text_slice(&out);
+        hint.policy = "\"network\": {\"unixDatagram\": true}";
+    event->hint = slice_of(hint_text(arena, session, &hint));
 }

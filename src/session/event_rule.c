@@ -48,17 +48,6 @@ static bool question_of(const struct event *event, struct question *question)
     return false;
 }
 
-static struct slice hint_words(struct arena *arena, const struct hint *hint)
-{
-    struct text out = text_in(arena);
-
-    if (hint->option)
-        text_append_string(&out, hint->option);
-    if (hint->policy)
-        text_appendf(&out, "%spolicy: {%s}", hint->option ? " and " : "", escaped(arena, slice_of(hint->policy)));
-    return text_slice(&out);
-}
-
 static void add_reason(struct arena *arena, struct event *event, const char *more)
 {
     struct text out = text_in(arena);
@@ -82,6 +71,24 @@ static bool is_of_directory(struct slice call)
     return false;
 }
 
+/* What has to be there is made as the command would have made it. */
+static const char *first_command(struct arena *arena, const struct session *session, const struct answer *answer,
+                                 const struct hint *hint, const struct event *event)
+{
+    struct slice place = hint->left_out ? hint->left_out->real : answer->real;
+    const char *path = shell_word(arena, arena_slice(arena, place).ptr);
+    const char *directory = shell_word(arena, arena_slice(arena, path_parent(place)).ptr);
+    struct slice ignored;
+
+    if (strcmp(hint->before, HINT_MAKE_IT) != 0)
+        return hint->before;
+    if (slice_starts(event->op, SLICE("mkdir")))
+        return arena_printf(arena, "mkdir -p %s", path);
+    if (session->tree->look(session->tree->context, path_parent(place), arena, &ignored) == NODE_ABSENT)
+        return arena_printf(arena, "mkdir -p %s && touch %s", directory, path);
+    return arena_printf(arena, "touch %s", path);
+}
+
 static void find_hint(struct arena *arena, const struct session *session, const struct answer *answer,
                       struct event *event)
 {
@@ -97,14 +104,12 @@ static void find_hint(struct arena *arena, const struct session *session, const 
         answer = &above;
 
     if (!hint_find(arena, session, answer, event->kind == EVENT_FS_WRITE, &hint)) {
-        add_reason(arena, event, hint_none_text(arena, answer));
+        add_reason(arena, event, hint_none_text(arena, answer, &hint));
         return;
     }
-    event->hint = hint_words(arena, &hint);
-    if (hint.before && (hint.left_out || strcmp(hint.before, "make it") != 0))
-        add_reason(arena, event, arena_printf(arena, "do this first: %s", hint.before));
-    else if (hint.before)
-        add_reason(arena, event, "nothing is there: make it outside, and then allow it");
+    event->hint = slice_of(hint_text(arena, session, &hint));
+    if (hint.before)
+        add_reason(arena, event, arena_printf(arena, "first: %s", first_command(arena, session, answer, &hint, event)));
 }
 
 void event_find_rule(struct arena *arena, const struct session *session, bool with_hint, struct event *event)
@@ -114,7 +119,7 @@ void event_find_rule(struct arena *arena, const struct session *session, bool wi
     struct error ignored;
 
     if (event->kind == EVENT_SYSCALL)
-        call_find_rule(arena, &session->policy, event);
+        call_find_rule(arena, session, event);
     /* No rule allows it, and none that is about connections forbids it. */
     if (slice_is(event->protocol, "udp"))
         return;

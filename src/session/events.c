@@ -12,6 +12,7 @@
 #include "doorman/records.h"
 #include "policy/protect.h"
 #include "session/event_rule.h"
+#include "session/hint.h"
 #include "session/peer.h"
 #include "watch/calls.h"
 #include "watch/ignore.h"
@@ -217,8 +218,8 @@ static void tell_later(void *argument, const struct event *event)
 static void make_dns(struct event *event)
 {
     event->kind = EVENT_NET_DNS;
-    event->reason = SLICE("there is no network, so no name can be found");
-    event->hint = SLICE("--allow-domain NAME");
+    event->reason = SLICE("there is no network");
+    event->hint = SLICE("--allow-domain HOST, with the name it wanted");
 }
 
 static void tell_record(struct events *events, const struct doorman_record *record)
@@ -281,16 +282,17 @@ static void tell_limit(void *argument, enum jail_limit limit, const char *words)
         [JAIL_FILE_SIZE] = {"limits.fileSize", NULL, plan->file_size, {0}},
         [JAIL_TIME] = {"limits.wallSeconds", "--timeout", plan->wall_seconds, {0}},
     };
-    char hint[128] = "";
+    struct arena arena ARENA_CLEANUP = {0};
+    struct hint hint = {0};
 
     if ((size_t)limit >= sizeof limits / sizeof *limits)
         return;
     /* Twice as much is a guess; that it was not enough is known. */
+    unsigned long long more = 2 * (unsigned long long)limits[limit].value;
     if (limits[limit].option)
-        snprintf(hint, sizeof hint, "%s %llu", limits[limit].option, 2 * (unsigned long long)limits[limit].value);
+        hint.option = arena_printf(&arena, "%s %llu", limits[limit].option, more);
     else
-        snprintf(hint, sizeof hint, "policy: {\"limits\": {\"%s\": %llu}}", limits[limit].key + strlen("limits."),
-                 2 * (unsigned long long)limits[limit].value);
+        hint.policy = arena_printf(&arena, "\"limits\": {\"%s\": %llu}", limits[limit].key + strlen("limits."), more);
     const struct event event = {
         .kind = EVENT_LIMIT,
         .verdict = EVENT_DENIED,
@@ -298,7 +300,7 @@ static void tell_limit(void *argument, enum jail_limit limit, const char *words)
         .object = slice_of(limits[limit].key),
         .reason = slice_of(words),
         .rule = limits[limit].origin.file ? limits[limit].origin : (struct origin){"policy", limits[limit].key},
-        .hint = slice_of(hint),
+        .hint = slice_of(hint_text(&arena, events->session, &hint)),
     };
     events_tell(events, &event);
 }
@@ -367,6 +369,13 @@ static bool wants_colour(void)
     return !(unwanted && *unwanted) && !(terminal && strcmp(terminal, "dumb") == 0) && isatty(STDERR_FILENO);
 }
 
+static const char *unwatched_text(struct arena *arena, const struct session *session)
+{
+    const struct hint hint = {.policy = "\"violation\": {\"watch\": \"all\"}"};
+
+    return arena_printf(arena, "reads were not watched; to watch them: %s", hint_text(arena, session, &hint));
+}
+
 static void say_summary(const struct events *events)
 {
     struct arena arena ARENA_CLEANUP = {0};
@@ -374,7 +383,7 @@ static void say_summary(const struct events *events)
     const struct summary_style style = {
         .name = log_name(),
         .colour = events->watch.count > 0 && wants_colour(),
-        .note = events->reads_watched ? NULL : "reads were not watched (violation.watch: all does)",
+        .note = events->reads_watched || !log_is_verbose() ? NULL : unwatched_text(&arena, events->session),
     };
 
     /* srt and codex-linux-sandbox say nothing of their own, and have no option to name. */

@@ -6,6 +6,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "policy/temporary.h"
 
 #include <string.h>
 
@@ -52,33 +53,41 @@ static bool asks_for_file(const struct trial *trial)
     return operation == OPERATION_READ || operation == OPERATION_WRITE;
 }
 
-static bool allows(const struct trial *trial, const struct candidate *candidate)
+/* The answer to the same question with it; false: there is none. */
+static bool ask_with(const struct trial *trial, struct arena *arena, const struct candidate *candidate,
+                     struct answer *answer)
 {
-    struct arena arena ARENA_CLEANUP = {0};
     struct session_request request = *trial->request;
-    struct session changed;
-    struct answer answer;
+    struct session *changed = ARENA_NEW(arena, struct session);
     struct error err;
 
     size_t source_count = trial->session->source_count;
-    struct policy_source *sources = arena_alloc(&arena, (source_count + 1) * sizeof *sources);
+    struct policy_source *sources = arena_alloc(arena, (source_count + 1) * sizeof *sources);
     memcpy(sources, trial->session->sources, source_count * sizeof *sources);
     if (candidate->policy) {
-        const char *text = arena_printf(&arena, "{\"extends\": [], %s}", candidate->policy);
+        const char *text = arena_printf(arena, "{\"extends\": [], %s}", candidate->policy);
         sources[source_count++] = (struct policy_source){.kind = SOURCE_TEXT, .name = "hint", .text = slice_of(text)};
     }
     request.sources = sources;
     request.source_count = source_count;
 
-    struct policy_option *options = arena_alloc(&arena, (request.option_count + 1) * sizeof *options);
+    struct policy_option *options = arena_alloc(arena, (request.option_count + 1) * sizeof *options);
     if (request.option_count > 0)
         memcpy(options, request.options, request.option_count * sizeof *options);
     if (candidate->option_name)
         options[request.option_count++] = candidate->option;
     request.options = options;
 
-    return session_read(&arena, &request, &changed, &err) && session_resolve(&changed, trial->tree) &&
-           question_answer(&arena, &changed, &trial->denied->question, &answer, &err) && answer.decision.allowed;
+    return session_read(arena, &request, changed, &err) && session_resolve(changed, trial->tree) &&
+           question_answer(arena, changed, &trial->denied->question, answer, &err);
+}
+
+static bool allows(const struct trial *trial, const struct candidate *candidate)
+{
+    struct arena arena ARENA_CLEANUP = {0};
+    struct answer answer;
+
+    return ask_with(trial, &arena, candidate, &answer) && answer.decision.allowed;
 }
 
 static bool suggest(const struct trial *trial, struct candidate candidate, struct hint *hint)
@@ -202,6 +211,20 @@ static const struct path_rule *left_out_for(const struct trial *trial)
     return found;
 }
 
+/* What is both hidden and protected: the second is seen when the first is lifted. */
+static bool suggest_both(const struct trial *trial, struct candidate option, struct hint *hint)
+{
+    struct arena arena ARENA_CLEANUP = {0};
+    struct answer shown;
+    struct trial second = *trial;
+
+    if (!ask_with(trial, &arena, &option, &shown) || shown.decision.allowed)
+        return false;
+    second.denied = &shown;
+    option.policy = lines_for(&second);
+    return option.policy && suggest(trial, option, hint);
+}
+
 /* Grants hold for what exists when the run starts: what is not there has to be
  * made first. The directory it would stand in is never suggested: that would open
  * more than was asked for. */
@@ -219,17 +242,17 @@ static bool suggest_for_absent(const struct trial *trial, const char *lines, str
         bool is_directory = left_out->real.len < trial->denied->real.len;
         hint->left_out = left_out;
         hint->before =
-            is_directory ? arena_printf(trial->arena, "mkdir -p %s", shell_word(trial->arena, place)) : "make it";
+            is_directory ? arena_printf(trial->arena, "mkdir -p %s", shell_word(trial->arena, place)) : HINT_MAKE_IT;
         return true;
     }
     if (suggest(&later, option, hint)) {
-        hint->before = "make it";
+        hint->before = HINT_MAKE_IT;
         return true;
     }
     option.policy = lines;
-    if (!lines || !suggest(&later, option, hint))
+    if (!(lines && suggest(&later, option, hint)) && !suggest_both(&later, option_for(trial), hint))
         return false;
-    hint->before = "make it";
+    hint->before = HINT_MAKE_IT;
     return true;
 }
 
@@ -263,8 +286,12 @@ static bool suggest_for_file(const struct trial *trial, struct hint *hint)
         return true;
     if (lines && (suggest(trial, (struct candidate){.policy = lines}, hint) || suggest(trial, both, hint)))
         return true;
+    if (suggest_both(trial, option, hint))
+        return true;
     if (!is_absent(trial))
         return false;
+    if (temporary_is(trial->tree, trial->arena, trial->denied->real, &hint->beside))
+        return trial->may_widen && suggest_directory(trial, hint);
     return (trial->may_widen && suggest_directory(trial, hint)) || suggest_for_absent(trial, lines, hint);
 }
 
@@ -292,19 +319,4 @@ bool hint_find(struct arena *arena, const struct session *session, const struct 
         return session->plan.doorman.sockets && suggest(&trial, option_for(&trial), hint);
     }
     return false;
-}
-
-const char *hint_none_text(struct arena *arena, const struct answer *answer)
-{
-    const struct origin *origin = &answer->decision.origin;
-
-    if (answer->by_backend)
-        return "no rule allows it without namespaces; see cloche doctor";
-    if (answer->question.operation == OPERATION_UNIX)
-        return "no single socket can be allowed here: see cloche explain";
-    if (!origin->file || strcmp(origin->file, "built-in") == 0)
-        return "nothing allows it: cloche's own rule";
-    if (strcmp(origin->file, "command line") == 0)
-        return arena_printf(arena, "to allow: leave out %s", escaped(arena, slice_of(origin->path)));
-    return arena_printf(arena, "no option allows it: change %s", origin_text(arena, origin));
 }

@@ -4,11 +4,15 @@
 
 #include "session/question.h"
 
+/* Before a grant of something that is not there, and may be a file or a directory. */
+#define HINT_MAKE_IT "make it"
+
 struct hint {
     const char *before;               /* what has to be done first; NULL: nothing */
     const char *option;               /* as typed in a shell: --allow-read /x; NULL: none needed or none helps */
     const char *policy;               /* lines for the policy file; NULL: none */
     const struct path_rule *left_out; /* the entry that would allow it if its path existed; NULL: none */
+    struct slice beside;              /* no hint, because it is a temporary file of this one; empty: it is not */
 };
 
 /* Every hint was tried: the policy is loaded again with it and the same question
@@ -18,7 +22,11 @@ struct hint {
 bool hint_find(struct arena *arena, const struct session *session, const struct answer *denied, bool may_widen,
                struct hint *hint);
 
-/* For a denial without a hint: why there is none. */
-const char *hint_none_text(struct arena *arena, const struct answer *answer);
+/* As it can be followed: options to type, or the policy file that governs and what it
+ * would have to say. */
+const char *hint_text(struct arena *arena, const struct session *session, const struct hint *hint);
+
+/* For a denial without a hint, as hint_find left it: why there is none. */
+const char *hint_none_text(struct arena *arena, const struct answer *answer, const struct hint *hint);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "policy/decide.h"
 #include "policy/protect.h"
+#include "policy/temporary.h"
 
 #include <errno.h>
 
@@ -152,6 +153,10 @@ static void grant(const struct learning *learning, struct lessons *lessons, enum
                             .must_be_made = node_at(learning, lessons->arena, path) == NODE_ABSENT,
                             .is_directory = is_directory};
 
+    struct slice beside;
+    if (!never && lesson.must_be_made && !is_directory && temporary_is(learning->tree, lessons->arena, path, &beside))
+        never = arena_printf(lessons->arena, "a temporary file beside %.*s; a directory has to be writable for it",
+                             (int)beside.len, beside.ptr);
     if (never) {
         lesson.tier = LESSON_REFUSED;
         lesson.why = slice_of(never);

@@ -96,6 +96,23 @@ static void write_optional(const struct lessons *lessons, struct text *out)
     }
 }
 
+/* So that who reads the policy sees what it leaves out. */
+static void write_refused(const struct lessons *lessons, struct text *out)
+{
+    bool first = true;
+
+    for (size_t i = 0; i < lessons->count; i++) {
+        const struct lesson *lesson = &lessons->items[i];
+        if (lesson->tier != LESSON_REFUSED)
+            continue;
+        if (first)
+            text_append_string(out, "\n  // Refused: nothing is proposed for these.\n");
+        first = false;
+        text_appendf(out, "  //   %s%s: %s\n", list_verb(lesson->list), escaped(out->arena, lesson->object),
+                     lesson->why.len ? escaped(out->arena, lesson->why) : "refused");
+    }
+}
+
 void lessons_write_policy(const struct lessons *lessons, struct slice command, const char *const *extends,
                           size_t extend_count, struct text *out)
 {
@@ -117,6 +134,7 @@ void lessons_write_policy(const struct lessons *lessons, struct slice command, c
     }
     text_append_byte(out, '\n');
     write_optional(lessons, out);
+    write_refused(lessons, out);
     text_append_string(out, "}\n");
 }
 

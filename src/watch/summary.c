@@ -140,13 +140,21 @@ static const char *shown_object(struct arena *arena, struct slice object)
 
 static void write_denial(struct text *out, const struct line *line, const struct summary_style *style)
 {
+    /* Of a name server that was asked for, the name is not known. */
+    static const struct slice port = {":53", 3};
     const struct event *event = &line->first->event;
     struct arena *arena = out->arena;
 
     begin_line(out, style);
     text_append_string(out, "  ");
-    append_coloured(out, style, "31", kind_words(event->kind));
-    text_appendf(out, " %s", shown_object(arena, event->object));
+    if (event->kind == EVENT_NET_DNS && slice_ends(event->object, port)) {
+        append_coloured(out, style, "31", "look up a name");
+        text_appendf(out, " (at %s)",
+                     shown_object(arena, (struct slice){event->object.ptr, event->object.len - port.len}));
+    } else {
+        append_coloured(out, style, "31", kind_words(event->kind));
+        text_appendf(out, " %s", shown_object(arena, event->object));
+    }
     if (line->others >= GROUP_MIN)
         text_appendf(out, " and %zu others in %s", line->others, shown_object(arena, path_parent(event->object)));
     if (line->count > 1)

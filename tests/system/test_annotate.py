@@ -43,7 +43,8 @@ def test_the_run_is_found_in_the_log(person):
                 lines(*EVENTS, event(object_="/other", run=OTHER_RUN)))
     assert annotate(person, "--run", RUN).stdout == "failed\n" + BLOCK
     assert "deny openat /other\n" in annotate(person, "--run", OTHER_RUN).stdout
-    assert annotate(person, "--run", "00").stdout == "failed\n"
+    answer = annotate(person, "--run", "00", status=1)
+    assert answer.stdout == "failed\n" and "has no run 00" in answer.stderr
 
 
 def test_a_command_cannot_tell_of_denials_that_never_were(person):

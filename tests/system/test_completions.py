@@ -108,6 +108,9 @@ def terminal(request, tmp_path):
     ("cloche run --settings some-p\ttrue", ["run", "--settings", "some-policy.json", "true"]),
     ("cloche run --env SOME_VAR\ttrue", ["run", "--env", "SOME_VARIABLE", "true"]),
     ("cloche run --allow-deg\tlate\ttrue", ["run", "--allow-degraded", "late-names", "true"]),
+    ("cloche learn --outp\tsome-p\ttrue", ["learn", "--output", "some-policy.json", "true"]),
+    ("cloche learn -p dev -o some-p\ttrue", ["learn", "-p", "dev", "-o", "some-policy.json", "true"]),
+    ("cloche learn -p dev --outp\tx true", ["learn", "-p", "dev", "--output", "x", "true"]),
     ("cloche run -p dev cat some-p\t", ["run", "-p", "dev", "cat", "some-policy.json"]),
     # Behind the command's name the options are the command's own.
     ("cloche run cat --allow-deg\tx", ["run", "cat", "--allow-degx"]),

@@ -109,11 +109,11 @@ class Call(typing.NamedTuple):
 
 
 def allow_call(name):
-    return f'policy: {{"seccomp": {{"allow": ["{name}"]}}}}'
+    return f"""-s '{{"seccomp": {{"allow": ["{name}"]}}}}'"""
 
 
-NESTED = '--allow-degraded late-names and policy: {"allowNestedUserNamespaces": true}'
-DATAGRAM = 'policy: {"network": {"unixDatagram": true}}'
+NESTED = """--allow-degraded late-names -s '{"allowNestedUserNamespaces": true}'"""
+DATAGRAM = """-s '{"network": {"unixDatagram": true}}'"""
 CALLS = [
     Call("call mount @x @/ @tmpfs", "EPERM"),
     Call("call umount2 @/", "EPERM"),
@@ -246,8 +246,7 @@ def test_each_refused_system_call_is_told_once_and_by_name(glass):
 
 @pytest.mark.parametrize("call", [call for call in CALLS if call.works], ids=lambda call: call.attempt)
 def test_the_hint_for_a_system_call_allows_it(glass, call):
-    hint = json.loads(call.hint.removeprefix("policy: "))
-    outcomes, events = glass.attempt(call.attempt.split(" "), policy={**POLICY, **hint})
+    outcomes, events = glass.attempt(call.attempt.split(" "), options=shlex.split(call.hint))
     assert outcomes == ["ok"] and events == []
 
 
@@ -261,7 +260,7 @@ def test_a_call_that_the_policy_denies_is_refused_told_with_its_rule_and_not_per
     event, = events
     assert outcomes == ["EPERM"] and (event["kind"], event["op"], event["errno"]) == ("syscall", name, "EPERM")
     assert event["rule"]["path"] == "seccomp.deny[0]"
-    assert event["hint"] == f'policy: {{"seccomp": {{"deny": ["!{name}"]}}}}'
+    assert event["hint"] == f"""-s '{{"seccomp": {{"deny": ["!{name}"]}}}}'"""
     assert file.stat().st_mode & 0o777 == 0o640 and not (glass.person.project / "made").exists()
 
 
@@ -295,11 +294,77 @@ def test_a_name_that_a_rule_speaks_of_is_told_with_that_rule(glass, attempt, nam
     assert outcomes[0] == event["errno"] in ("EACCES", "EROFS")
     assert (event["kind"], event["object"], event["verdict"]) == ("fs.write", str(person.project / name), "denied")
     assert event["rule"]["path"].split("[")[0] == rule, event
-    assert json.loads(event["hint"].removeprefix("policy: ")) == hint
-    # With it, as a policy of its own that adds to the other.
-    base = person.file(person.base / "policy.json", policy)
-    outcomes, events = glass.attempt(attempt.split(" "), policy={"extends": [str(base)], **hint})
+    option, lines = shlex.split(event["hint"])
+    assert (option, json.loads(lines)) == ("-s", hint)
+    # It adds to the other.
+    outcomes, events = glass.attempt(attempt.split(" "), policy=policy, options=[option, lines])
     assert outcomes == ["ok"] and events == []
+
+
+def told(person, script, *options):
+    """The hints of a run as it is typed, by what was refused."""
+    file = person.base / "typed.jsonl"
+    file.unlink(missing_ok=True)
+    answer = person.cloche("run", *options, "--events", file, "--", "sh", "-c", script, timeout=PATIENCE)
+    assert answer.returncode != 125, answer.stderr
+    events = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    return {event["object"]: event for event in events if event["kind"] == "fs.write" and event["verdict"] == "denied"}
+
+
+@pytest.mark.parametrize("given", [(), ("-p", "dev")], ids=["nothing found", "a preset"])
+def test_a_hint_under_a_preset_can_be_typed_as_it_stands_and_opens_nothing_else(person, given):
+    secret = person.file(person.home / "private", "secret")
+    event = told(person, "echo x > .envrc", *given)[str(person.project / ".envrc")]
+    assert event["hint"] == """-p dev -s '{"filesystem": {"unprotect": [".envrc"]}}'"""
+    assert told(person, "echo x > .envrc", *shlex.split(event["hint"])) == {}
+    assert (person.project / ".envrc").read_text() == "x\n"
+    # The project stays writable, the home hidden and a second name protected.
+    script = f"touch made; cat {secret}; touch .bashrc"
+    answer = person.cloche("run", *shlex.split(event["hint"]), "--", "sh", "-c", script)
+    assert (person.project / "made").exists() and not (person.project / ".bashrc").exists()
+    assert "secret" not in answer.stdout
+
+
+def test_a_hint_under_a_policy_file_names_the_file(person):
+    policy = {"extends": ["preset:dev"], "filesystem": {"allowRead": ["~/seen"]}}
+    file = person.file(person.base / "policy.json", policy)
+    event = told(person, "echo x > .envrc", "-s", file)[str(person.project / ".envrc")]
+    place, lines = event["hint"].removeprefix("in ").split(": ", 1)
+    assert place == str(file)
+    policy["filesystem"].update(json.loads(lines)["filesystem"])
+    person.file(file, policy)
+    assert told(person, "echo x > .envrc", "-s", file) == {}
+    assert (person.project / ".envrc").read_text() == "x\n"
+
+
+def test_what_is_hidden_and_protected_is_allowed_by_both_hints(person):
+    for name in (".bashrc", ".gitconfig"):
+        file = person.file(person.home / name, "old\n")
+        event = told(person, f"echo x >> {file}")[str(file)]
+        assert event["hint"] == f"""--allow-write {file} -p dev -s '{{"filesystem": {{"unprotect": ["{name}"]}}}}'"""
+        assert told(person, f"echo x >> {file}", *shlex.split(event["hint"])) == {}
+        assert file.read_text() == "old\nx\n"
+
+
+def test_nobody_is_led_to_make_a_lock_or_a_swap_file(person):
+    person.file(person.home / ".gitconfig")
+    person.file(person.home / "notes")
+    names = {".gitconfig.lock": ".gitconfig", ".notes.swp": "notes", ".vimrc.swo": ".vimrc"}
+    for name, beside in names.items():
+        event = told(person, f"echo x > ~/{name}")[str(person.home / name)]
+        assert "hint" not in event
+        assert f"a temporary file beside {person.home / beside}; a directory has to be writable" in event["reason"]
+        assert f"a temporary file beside {person.home / beside}" in person.cloche("explain", f"write:~/{name}").stdout
+    # A file in its own right has one, and the command that makes it.
+    event = told(person, "echo x > ~/Cargo.lock")[str(person.home / "Cargo.lock")]
+    assert event["hint"] and event["reason"].endswith(f"; first: touch {person.home}/Cargo.lock")
+
+
+@pytest.mark.parametrize("script, first", [("mkdir ~/made", "mkdir -p {}/made"), ("echo > ~/made", "touch {}/made")])
+def test_what_has_to_be_made_first_is_told_as_a_command(person, script, first):
+    event = told(person, script)[str(person.home / "made")]
+    assert event["reason"].endswith("; first: " + first.format(person.home))
+    assert event["hint"] == f"--allow-write {person.home}/made"
 
 
 def greet(server):

@@ -162,12 +162,13 @@ def test_what_does_not_answer_is_no_denial(told, world):
 
 # Without a network
 
+LOOK_UP = "--allow-domain HOST, with the name it wanted"
 NONE = {
     "an address": ("connect 192.0.2.1 80", "net.connect", "192.0.2.1:80", "--allow-domain 192.0.2.1:80"),
     "an IPv6 address": ("connect 2001:db8::1 443", "net.connect", "[2001:db8::1]:443",
                         "--allow-domain '[2001:db8::1]:443'"),
-    "a name server": ("udp 192.0.2.53 53", "net.dns", "192.0.2.53:53", "--allow-domain NAME"),
-    "the stub of the host's resolver": ("udp 127.0.0.53 53", "net.dns", "127.0.0.53:53", "--allow-domain NAME"),
+    "a name server": ("udp 192.0.2.53 53", "net.dns", "192.0.2.53:53", LOOK_UP),
+    "the stub of the host's resolver": ("udp 127.0.0.53 53", "net.dns", "127.0.0.53:53", LOOK_UP),
 }
 CONNECT = """
 import socket, sys
@@ -186,12 +187,14 @@ except OSError as reason:
 def test_who_wants_to_leave_a_run_without_a_network_is_told_of(person, name):
     words, kind, wanted, hint = NONE[name]
     file = person.home / "events.jsonl"
-    person.cloche("run", "--events", file, "/usr/bin/python3", "-c", CONNECT, *words.split())
+    answer = person.cloche("run", "--events", file, "/usr/bin/python3", "-c", CONNECT, *words.split())
     events = [json.loads(line) for line in file.read_text().splitlines()]
     told = [event for event in events if event["kind"].startswith("net.") and not event.get("folded")]
     assert [(e["kind"], e["object"], e["verdict"], e["errno"], e["hint"]) for e in told] == [
         (kind, wanted, "denied", "ENETUNREACH", hint)]  # fmt: skip
     assert told[0]["program"] == os.path.realpath("/usr/bin/python3") and told[0]["rule"]["path"] == "network.mode"
+    if kind == "net.dns":
+        assert f"look up a name (at {words.split()[1]}), by python3" in answer.stderr
 
 
 def test_connections_inside_are_nobodys_news(person):

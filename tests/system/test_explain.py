@@ -194,6 +194,17 @@ class TestHints:
         assert hint["option"] is None
         assert json.loads("{" + hint["policy"] + "}") == {"filesystem": {"unprotect": [".git/hooks/"]}}
 
+    def test_hidden_and_protected_name(self, person):
+        for name in (".bashrc", ".gitconfig"):
+            path = person.file(person.home / name)
+            allowed, hint = self.followed(person, f"write:~/{name}", "-p", "dev")
+            assert allowed and hint["option"] == f"--allow-write {path}"
+            assert json.loads("{" + hint["policy"] + "}") == {"filesystem": {"unprotect": [name]}}
+            line = person.cloche("explain", f"write:~/{name}").stdout
+            options = shlex.split(line.split("; to allow: ")[1])
+            assert options[:4] == ["--allow-write", str(path), "-p", "dev"]
+            assert person.allowed(f"write:~/{name}", *options)
+
     def test_deny_write_is_lifted_by_taking_it_back(self, person):
         person.directory(person.project / "vendor")
         policy = person.file("policy.json", {"extends": ["preset:dev"], "filesystem": {"denyWrite": ["vendor"]}})

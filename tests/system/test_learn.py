@@ -153,6 +153,29 @@ def test_an_existing_file_is_not_overwritten_and_nothing_runs(somebody):
     assert (somebody.home / "learned.json").read_text() == "mine"
 
 
+def test_the_file_may_be_named_among_the_options(somebody):
+    file = somebody.home / "learned.json"
+    for options in (["-p", "dev", "-o", file], ["-v", "--output", file, "-p", "dev"], [f"--output={file}"]):
+        answer = somebody.cloche("learn", *options, "--", "true")
+        assert answer.returncode == 0 and learned(somebody) == {}, answer
+        file.unlink()
+    for options, said in ((["-o"], "-o needs a value"), (["-o", ""], "-o needs the name of a file")):
+        answer = somebody.cloche("learn", *options)
+        assert answer.returncode == 125 and said in answer.stderr
+    assert somebody.cloche("run", "-o", "x", "true").returncode == 125, "nothing that run takes"
+
+
+def test_lock_and_swap_files_are_neither_granted_nor_to_be_made(somebody):
+    script = "touch ~/.toolrc.lock ~/.toolrc.swp ~/.toolrc && rm ~/.toolrc.lock"
+    answer = learn(somebody, "sh", "-c", script)
+    assert learned(somebody) == {"allowWrite": ["~/.toolrc"]}
+    assert f"touch {somebody.home}/.toolrc\n" in answer.stderr
+    text = (somebody.home / "learned.json").read_text()
+    for name in (".toolrc.lock", ".toolrc.swp"):
+        assert f"touch {somebody.home}/{name}" not in answer.stderr
+        assert f"//   write {somebody.home}/{name}: a temporary file beside {somebody.home}/.toolrc;" in text
+
+
 def test_without_a_file_the_policy_is_said(somebody):
     answer = somebody.cloche("learn", "true")
     assert answer.returncode == 0 and answer.stdout == ""

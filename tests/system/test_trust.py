@@ -69,7 +69,7 @@ def test_policy_that_is_not_valid_is_not_trusted(person):
 def test_absent_policy_cannot_be_trusted(person):
     answer = person.cloche("trust")
     assert answer.returncode == 1
-    assert ".cloche.json" in answer.stderr
+    assert answer.stderr == "cloche: there is no .cloche.json here; cloche init writes one\n"
 
 
 def test_trust_store_is_private(person, project_policy):
