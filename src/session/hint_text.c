@@ -22,7 +22,7 @@ static void append_sources(const struct session *session, struct text *out)
 
 const char *hint_text(struct arena *arena, const struct session *session, const struct hint *hint)
 {
-    const struct policy_source *last = session->source_count ? &session->sources[session->source_count - 1] : NULL;
+    const struct policy_source *last = &session->sources[session->source_count - 1]; /* there is one always */
     const char *option = hint->option ? hint->option : "";
     struct text out = text_in(arena);
 
@@ -31,7 +31,7 @@ const char *hint_text(struct arena *arena, const struct session *session, const 
     const char *lines = arena_printf(arena, "{%s}", hint->policy);
     if (session->around.personality != PERSONALITY_CLOCHE) {
         text_appendf(&out, "%s%sin the policy: %s", option, *option ? " and " : "", escaped(arena, slice_of(lines)));
-    } else if (last && last->kind == SOURCE_FILE) {
+    } else if (last->kind == SOURCE_FILE) {
         text_appendf(&out, "%s%sin %s: %s", option, *option ? " and " : "", escaped(arena, slice_of(last->name)),
                      escaped(arena, slice_of(lines)));
     } else {
