@@ -44,9 +44,10 @@ struct house {
     size_t search_count;
     struct made made;
     struct abstract_names abstract;
-    mode_t umask;             /* of the command when it started */
-    atomic_bool umask_varies; /* some process has called umask since */
-    unsigned protected_links; /* fs.protected_symlinks, fs.protected_regular, fs.protected_fifos of this host */
+    mode_t umask;              /* of the command when it started */
+    atomic_bool umask_varies;  /* some process has called umask since */
+    atomic_uint_fast64_t told; /* how often something was noticed that is to be told of */
+    unsigned protected_links;  /* fs.protected_symlinks, fs.protected_regular, fs.protected_fifos of this host */
     unsigned protected_files;
     unsigned protected_fifos;
     uint64_t *mounts; /* ids of the mounts in the sandbox's tree, sorted */

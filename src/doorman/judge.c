@@ -82,7 +82,7 @@ static bool is_whole_git(int directory)
     return is_there(directory, "HEAD") && is_there(directory, "objects") && is_there(directory, "refs");
 }
 
-static bool looks_like_git(struct slice path)
+bool judge_looks_like_git(struct slice path)
 {
     FD_CLEANUP int directory = open_directory(path);
 
@@ -104,7 +104,7 @@ static bool is_git_matter_above(struct house *house, struct slice path, size_t d
             decide_real_path(house->policy, OPERATION_WRITE, directory).backing != BACKING_HOST)
             continue;
         /* Nobody nests so many hooks but to keep the doorman busy. */
-        if (++looks > LOOKS_MAX || (looks_like_git(directory) && !judge_made_here(house, directory)))
+        if (++looks > LOOKS_MAX || (judge_looks_like_git(directory) && !judge_made_here(house, directory)))
             return true;
     }
     return false;
@@ -137,6 +137,12 @@ static size_t mark_of(struct slice name)
     return mark;
 }
 
+bool judge_marks_new_git(struct house *house, struct slice path)
+{
+    return mark_of(path_name(path)) < MARK_COUNT && !protect_is_off(house->policy) &&
+           judge_made_here(house, path_parent(path));
+}
+
 bool judge_wants_alone(const struct house *house, const struct name *name)
 {
     struct slice path = name_slice(name);
@@ -160,7 +166,8 @@ static bool completes_git(struct house *house, struct slice path)
     struct slice parent = path_parent(path);
     size_t mark = mark_of(path_name(path));
 
-    if (mark == MARK_COUNT || protect_is_off(house->policy) || looks_like_git(parent) || judge_made_here(house, parent))
+    if (mark == MARK_COUNT || protect_is_off(house->policy) || judge_looks_like_git(parent) ||
+        judge_made_here(house, parent))
         return false;
     FD_CLEANUP int directory = open_directory(parent);
     if (directory < 0)
@@ -221,7 +228,7 @@ static bool is_index(struct house *house, struct slice path)
 
     if (!is_index_name(path_name(path)) || protect_is_off(house->policy) || judge_made_here(house, parent))
         return false;
-    if (protect_is_git_pointer(parent) || looks_like_git(parent))
+    if (protect_is_git_pointer(parent) || judge_looks_like_git(parent))
         return true;
     if (!is_below_dot_git(parent))
         return false;

@@ -66,6 +66,12 @@ void judge_remember_file(struct house *house, const struct name *name, int file)
 /* Of the directory that has that name now; false if there is none. */
 bool judge_identity(const struct place *place, struct identity *identity);
 
+/* Is the last component one of those that make a directory git's, in a directory that this run made? */
+bool judge_marks_new_git(struct house *house, struct slice path);
+
+/* Would git take it for its own directory, by what is in it? */
+bool judge_looks_like_git(struct slice directory);
+
 /* Was this directory made by this run? */
 bool judge_made_here(struct house *house, struct slice path);
 

@@ -68,6 +68,7 @@ struct answer perform(struct worker *worker, struct request *request)
 {
     worker->request = request;
     worker->noticed.any = false;
+    worker->noticed.moved = false;
     umask(request->umask);
     if (request->other_user) {
         setfsgid(request->as_group);

@@ -105,6 +105,8 @@ static struct answer act(struct worker *worker, struct move *move, unsigned flag
         result = rename_in_own_view(worker->house, move, flags);
     if (replaces && result == 0)
         made_forget(&worker->house->made, &gone);
+    if (result == 0 && (move->source.type == S_IFDIR || move->target.type == S_IFDIR))
+        tell_moved(worker, &move->source.name, &move->target.name, flags & RENAME_EXCHANGE);
     if (result == 0)
         tell_made(worker, &move->target.name);
     return answer_of(result);

@@ -20,12 +20,17 @@ enum doorman_record_kind {
     RECORD_CONNECT, /* a socket by its path, or "@name" */
     RECORD_NETWORK, /* where there is none: the address is in place of a path, as "1.2.3.4:80" or "[::1]:80" */
     RECORD_CALL,    /* a system call that is refused whatever its arguments; no path */
-    RECORD_LATER,   /* a name was made that the host may run one day; observed */
+    RECORD_LATER,   /* a name that the host may run one day was made, or removed; observed */
+    RECORD_MOVED,   /* something has the name `path` now; the one it had is in place of the program */
     RECORD_KINDS
 };
 
 /* The reason of a RECORD_LATER: it is in a directory of $PATH, and counts if it can be executed. */
 #define RECORD_ON_PATH "on PATH"
+/* The same: this directory has become a git directory, whatever its name, or has ceased to be one. */
+#define RECORD_GIT "a git directory"
+/* The reason of a RECORD_MOVED: each of the two has the other's name now. */
+#define RECORD_EXCHANGED "exchanged"
 
 enum doorman_record_verdict { RECORD_DENIED, RECORD_ALLOWED, RECORD_OBSERVED, RECORD_VERDICTS };
 
@@ -34,6 +39,7 @@ enum { RECORD_REASON_MAX = 512, RECORD_TEXT_MAX = 3 * PATH_MAX + RECORD_REASON_M
 struct doorman_record {
     uint32_t kind;
     uint32_t verdict;
+    uint64_t number; /* what was done first has the smaller one, in whatever order records come; gaps are none lost */
     int32_t call;    /* the system call's number */
     int32_t error;   /* errno as the command sees it; 0: none */
     int32_t process; /* as the host counts; 0: not known */

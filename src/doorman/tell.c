@@ -13,6 +13,7 @@
 #include "doorman/records.h"
 #include "policy/built_in.h"
 #include "policy/decide.h"
+#include "policy/protect.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -39,6 +40,12 @@ static bool is_off(const struct house *house)
     return house->records < 0 || house->policy->violation.watch == WATCH_OFF;
 }
 
+/* Taken while the lock is held: a directory is not moved meanwhile. */
+static uint64_t next_number(struct house *house)
+{
+    return atomic_fetch_add(&house->told, 1) + 1;
+}
+
 /* The first thing that was refused is why the call failed. */
 static void notice(struct worker *worker, enum doorman_record_kind kind, enum doorman_record_verdict verdict,
                    struct slice path, const char *reason)
@@ -52,6 +59,7 @@ static void notice(struct worker *worker, enum doorman_record_kind kind, enum do
     noticed->verdict = verdict;
     noticed->reason = reason;
     noticed->error = 0;
+    noticed->number = next_number(worker->house);
     noticed->length = path.len < sizeof noticed->path ? path.len : sizeof noticed->path;
     memcpy(noticed->path, path.ptr, noticed->length);
 }
@@ -215,6 +223,26 @@ static bool is_on_search_path(const struct house *house, struct slice path)
     return false;
 }
 
+/* A file that says where git's directory is, or what a rebase that goes on is to do: both ordinary to
+ * whoever makes them, as far as names go. */
+static bool is_git_word(const struct worker *worker, struct slice path)
+{
+    return !protect_is_off(worker->house->policy) &&
+           ((protect_is_git_pointer(path) && worker->request->kind != REQUEST_MKDIR) ||
+            slice_is(path_name(path), "git-rebase-todo"));
+}
+
+/* A directory or a link may bring things under protected names at once: `.claude`, with its commands. A git
+ * directory is one by what is in it, and told of then. */
+static bool brings_protected(const struct worker *worker, struct slice path)
+{
+    static const struct slice git = SLICE("/.git/");
+
+    return (worker->request->kind == REQUEST_RENAME || worker->request->kind == REQUEST_SYMLINK) &&
+           !memmem(path.ptr, path.len, git.ptr, git.len) && !protect_is_git_pointer(path) &&
+           protect_is_prefix(worker->house->policy, path);
+}
+
 /* Is it a name that may run outside one day? The supervisor looks at what became
  * of it when the run is over. */
 static bool tell_later(struct worker *worker, const struct name *name)
@@ -226,6 +254,12 @@ static bool tell_later(struct worker *worker, const struct name *name)
         return false;
     /* Git puts examples into every new repository, and runs none. */
     bool lifted = name->is_lifted && !slice_ends(path, SLICE(".sample"));
+    if (!lifted && judge_marks_new_git(worker->house, path) &&
+        (worker->request->kind == REQUEST_UNLINK || judge_looks_like_git(path_parent(path)))) {
+        notice(worker, RECORD_LATER, RECORD_OBSERVED, path_parent(path), RECORD_GIT);
+        return true;
+    }
+    lifted = lifted || is_git_word(worker, path) || brings_protected(worker, path);
     if (!lifted && is_in_node_modules(path))
         return false;
     if (!lifted && is_on_search_path(worker->house, path))
@@ -234,6 +268,21 @@ static bool tell_later(struct worker *worker, const struct name *name)
         return false;
     notice(worker, RECORD_LATER, RECORD_OBSERVED, path, reason);
     return true;
+}
+
+void tell_moved(struct worker *worker, const struct name *from, const struct name *to, bool exchanged)
+{
+    struct noticed *noticed = &worker->noticed;
+
+    if (is_off(worker->house) || from->kind != NAME_KNOWN || to->kind != NAME_KNOWN)
+        return;
+    noticed->moved = true;
+    noticed->exchanged = exchanged;
+    noticed->moved_number = next_number(worker->house);
+    noticed->from_length = from->length;
+    memcpy(noticed->from, from->text, from->length);
+    noticed->to_length = to->length;
+    memcpy(noticed->to, to->text, to->length);
 }
 
 void tell_made(struct worker *worker, const struct name *name)
@@ -322,12 +371,29 @@ static void send_record(struct worker *worker, const struct doorman_record *reco
         worker_has_waited(worker);
 }
 
+static void send_move(struct worker *worker)
+{
+    const struct noticed *noticed = &worker->noticed;
+    struct doorman_record record = {.kind = RECORD_MOVED,
+                                    .verdict = RECORD_OBSERVED,
+                                    .number = noticed->moved_number,
+                                    .call = worker->request->call};
+
+    doorman_record_add(&record, &record.path_length, noticed->to, noticed->to_length);
+    doorman_record_add(&record, &record.program_length, noticed->from, noticed->from_length);
+    if (noticed->exchanged)
+        doorman_record_add(&record, &record.reason_length, RECORD_EXCHANGED, strlen(RECORD_EXCHANGED));
+    send_record(worker, &record);
+}
+
 void tell_send(struct worker *worker, const struct answer *answer)
 {
     const struct noticed *noticed = &worker->noticed;
     struct caller caller = {0};
     uint64_t id = worker->request->id;
 
+    if (noticed->moved)
+        send_move(worker);
     if (!noticed->any)
         return;
     int error = noticed->error ? noticed->error : answer->error;
@@ -341,6 +407,7 @@ void tell_send(struct worker *worker, const struct answer *answer)
     struct doorman_record record = {
         .kind = noticed->kind,
         .verdict = noticed->verdict,
+        .number = noticed->number,
         .call = worker->request->call,
         .error = error,
         .process = caller.process,

@@ -30,6 +30,9 @@ void tell_network(struct worker *worker, const struct sockaddr_storage *address,
  * this run's, or if everything is watched. */
 void tell_made(struct worker *worker, const struct name *name);
 
+/* A directory has another name, and so has all that was told of below it. */
+void tell_moved(struct worker *worker, const struct name *from, const struct name *to, bool exchanged);
+
 /* Something was changed, or removed: told if everything is watched. */
 void tell_written(struct worker *worker, const struct name *name);
 

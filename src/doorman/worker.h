@@ -11,11 +11,18 @@ struct noticed {
     bool any;
     uint32_t kind;
     uint32_t verdict;
+    uint64_t number;
     const char *reason; /* NULL: policy's own words */
     int error;          /* 0: what the caller is answered */
     char words[RECORD_REASON_MAX];
     char path[PATH_MAX];
     size_t length;
+    /* What was moved: told beside the rest. */
+    bool moved;
+    bool exchanged;
+    uint64_t moved_number;
+    char from[PATH_MAX], to[PATH_MAX];
+    size_t from_length, to_length;
 };
 
 struct worker {

@@ -179,6 +179,7 @@ static enum event_kind kind_of(const struct doorman_record *record)
     case RECORD_NETWORK:
         return EVENT_NET_CONNECT;
     case RECORD_LATER:
+    case RECORD_MOVED:
         return EVENT_EXEC_LATER;
     case RECORD_CALL:
     case RECORD_KINDS:
@@ -202,11 +203,14 @@ static struct slice next_text(struct slice *rest, uint32_t length)
     return text;
 }
 
-static void note_later(struct events *events, const struct event *event)
+static void note_later(struct events *events, const struct doorman_record *record, const struct event *event)
 {
     if (!events->later)
         events->later = ARENA_NEW(&events->watch.arena, struct later);
-    later_note(events->later, event);
+    if (record->kind == RECORD_MOVED)
+        later_moved(events->later, record->number, event->program, event->object, event->reason.len > 0);
+    else
+        later_note(events->later, record->number, event);
 }
 
 static void tell_later(void *argument, const struct event *event)
@@ -246,7 +250,7 @@ static void tell_record(struct events *events, const struct doorman_record *reco
     if (event.kind == EVENT_NET_CONNECT && slice_ends(event.object, SLICE(":53")))
         make_dns(&event);
     if (event.kind == EVENT_EXEC_LATER)
-        note_later(events, &event);
+        note_later(events, record, &event);
     else
         events_tell(events, &event);
 }
@@ -407,7 +411,7 @@ void events_close(struct events *events, enum jail_end end, int status)
     fd_close(&events->records);
     fd_close(&events->doorman);
     if (events->later) {
-        later_look(events->later, tell_later, events);
+        later_look(events->later, events->session->around.project, tell_later, events);
         later_close(events->later);
     }
     watch_finish(&events->watch);

@@ -1,183 +1,163 @@
-/* Looked at from outside, once nothing of the run is left that could exchange
- * what is looked at: each name that was told, and no others. Links are not
- * followed, nothing is opened that could keep us waiting, and of a file no more
- * is read than a bound.
+/* Keeps the names that were told of as they are now. Directories are moved with all
+ * that is in them, and names removed again: each such step is taken here as well.
  *
- * What runs nothing is left out: git makes a configuration and a directory for
- * hooks in every new repository. */
+ * Threads of the doorman tell of what they did one beside the other. Steps wait here
+ * until many more have come, and are taken in the order of their numbers; who comes
+ * even later is counted, and so is what there is no room for. Memory is bounded:
+ * what is no longer needed is left behind when it has become much. */
 #include "session/later.h"
 
-#include "base/fd.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "doorman/records.h"
-#include "policy/git_config.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/openat2.h>
+#include <limits.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-enum { ENTRIES_MAX = 1000, CONTENT_MAX = GIT_CONFIG_SIZE_MAX };
+enum { COPIED_MAX = 32 * 1024 * 1024 };
 
-void later_note(struct later *later, const struct event *event)
+static struct slice keep(struct later *later, struct slice text)
 {
-    if (!later->known.arena)
-        later->known = map_in(&later->arena);
-    if (event->object.len == 0 || map_get(&later->known, event->object))
-        return;
-    if (later->count == LATER_MAX)
-        return;
-    struct event *kept = &later->items[later->count++];
-    *kept = *event;
-    kept->object = arena_slice(&later->arena, event->object);
-    kept->op = arena_slice(&later->arena, event->op);
-    kept->program = arena_slice(&later->arena, event->program);
-    kept->parent_program = arena_slice(&later->arena, event->parent_program);
-    kept->reason = arena_slice(&later->arena, event->reason);
-    *map_at(&later->known, kept->object) = kept;
+    later->copied += text.len + 1;
+    return arena_slice(&later->arena, text);
 }
 
-static int open_plainly(struct slice path, int flags)
+static void keep_event(struct later *later, struct event *event)
 {
-    struct open_how how = {.flags = (unsigned)flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-                           .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
-
-    return (int)syscall(SYS_openat2, AT_FDCWD, path.ptr, &how, sizeof how);
+    event->object = keep(later, event->object);
+    event->op = keep(later, event->op);
+    event->program = keep(later, event->program);
+    event->parent_program = keep(later, event->parent_program);
+    event->reason = keep(later, event->reason);
 }
 
-/* Does a directory that was moved here hold anything that git does not put there
- * by itself? What is made in one tells of itself. */
-static bool holds_anything(struct slice path)
+static void leave_the_rest_behind(struct later *later)
 {
-    int fd = open_plainly(path, O_RDONLY | O_DIRECTORY);
-    DIR *entries = fd < 0 ? NULL : fdopendir(fd);
-    bool found = false;
-    struct dirent *entry;
+    if (later->copied < COPIED_MAX)
+        return;
+    struct arena old = later->arena;
+    later->arena = (struct arena){0};
+    later->copied = 0;
+    for (size_t i = 0; i < later->count; i++)
+        keep_event(later, &later->items[i]);
+    for (size_t i = 0; i < later->pending_count; i++) {
+        keep_event(later, &later->pending[i].event);
+        later->pending[i].from = keep(later, later->pending[i].from);
+    }
+    arena_free(&old);
+}
 
-    if (!entries) {
-        if (fd >= 0)
-            close(fd);
+static bool is_git(const struct event *event)
+{
+    return slice_is(event->reason, RECORD_GIT);
+}
+
+static bool is_removal(const struct event *event)
+{
+    return slice_starts(event->op, SLICE("unlink")) || slice_is(event->op, "rmdir");
+}
+
+static void take_out(struct later *later, size_t place)
+{
+    memmove(later->items + place, later->items + place + 1, (--later->count - place) * sizeof *later->items);
+}
+
+static void take_note(struct later *later, const struct event *event)
+{
+    size_t place = 0;
+
+    while (place < later->count &&
+           (is_git(&later->items[place]) != is_git(event) || !slice_equal(later->items[place].object, event->object)))
+        place++;
+    if (is_removal(event)) {
+        if (place < later->count)
+            take_out(later, place);
+    } else if (place < LATER_MAX) {
+        later->items[place] = *event;
+        later->count += place == later->count;
+    } else {
+        later->unseen++;
+    }
+}
+
+/* False: the new name is longer than any that can be looked at. */
+static bool rename_item(struct later *later, struct event *item, struct slice from, struct slice to)
+{
+    struct slice rest = slice_from(item->object, from.len);
+    char name[PATH_MAX];
+
+    if (to.len + rest.len >= sizeof name)
         return false;
+    memcpy(name, to.ptr, to.len);
+    memcpy(name + to.len, rest.ptr, rest.len);
+    item->object = keep(later, (struct slice){name, to.len + rest.len});
+    return true;
+}
+
+static void take_move(struct later *later, const struct later_step *step)
+{
+    struct slice to = step->event.object;
+
+    for (size_t i = later->count; i-- > 0;) {
+        struct event *item = &later->items[i];
+        bool fits = true;
+        if (path_covers(step->from, item->object))
+            fits = rename_item(later, item, step->from, to);
+        else if (step->exchanged && path_covers(to, item->object))
+            fits = rename_item(later, item, to, step->from);
+        if (!fits) {
+            take_out(later, i);
+            later->unseen++;
+        }
     }
-    for (int i = 0; !found && i < ENTRIES_MAX && (entry = readdir(entries)); i++)
-        found = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-                !slice_ends(slice_of(entry->d_name), SLICE(".sample"));
-    closedir(entries);
-    return found;
 }
 
-static bool read_content(struct arena *arena, struct slice path, struct slice *content)
+static void take_first(struct later *later)
 {
-    FD_CLEANUP int fd = open_plainly(path, O_RDONLY);
+    struct later_step step = later->pending[0];
 
-    return fd >= 0 && fd_read_all(fd, path.ptr, CONTENT_MAX, arena, content, NULL);
+    memmove(later->pending, later->pending + 1, --later->pending_count * sizeof *later->pending);
+    later->last = step.number;
+    if (step.moved)
+        take_move(later, &step);
+    else
+        take_note(later, &step.event);
 }
 
-/* A clone of a directory here names it: not what an old repository may be led to,
- * but what every such clone has. */
-static bool names_a_directory(const struct git_config *config, struct slice name)
+static void add(struct later *later, struct later_step step)
 {
-    bool found = false;
-
-    for (size_t i = 0; i < config->count; i++) {
-        const struct git_config_entry *entry = &config->entries[i];
-        if (!slice_equal(entry->name, name))
-            continue;
-        if (!slice_is(entry->section, "remote") || !slice_is(entry->key, "url") ||
-            !slice_starts(entry->value, SLICE("/")))
-            return false;
-        found = true;
+    leave_the_rest_behind(later);
+    if (later->pending_count == LATER_PENDING_MAX)
+        take_first(later);
+    if (step.number < later->last) {
+        later->unseen++;
+        return;
     }
-    return found;
+    keep_event(later, &step.event);
+    step.from = keep(later, step.from);
+    size_t place = later->pending_count++;
+    for (; place > 0 && later->pending[place - 1].number > step.number; place--)
+        later->pending[place] = later->pending[place - 1];
+    later->pending[place] = step;
 }
 
-static const char *git_config_words(struct arena *arena, struct slice path)
+void later_note(struct later *later, uint64_t number, const struct event *event)
 {
-    struct git_config_verdict verdict = {0};
-    struct git_config config = {0};
-    struct text out = text_in(arena);
-    struct slice content;
-
-    if (!read_content(arena, path, &content))
-        return NULL;
-    git_config_judge(arena, SLICE(""), content, &verdict);
-    if (!git_config_read(arena, content, &config, NULL))
-        config.count = 0;
-    for (size_t i = 0; i < verdict.refused.count; i++) {
-        const struct git_config_finding *finding = &verdict.refused.items[i];
-        if (names_a_directory(&config, finding->name))
-            continue;
-        text_append_string(&out, out.len ? ", " : "git obeys it: ");
-        text_append(&out, finding->name.len ? finding->name : slice_of(finding->words));
-    }
-    return out.ptr;
+    if (event->object.len > 0)
+        add(later, (struct later_step){.number = number, .event = *event});
 }
 
-/* Scripts that npm runs by itself when a package is installed. */
-static const char *package_words(struct arena *arena, struct slice path)
+void later_moved(struct later *later, uint64_t number, struct slice from, struct slice to, bool exchanged)
 {
-    static const char *const scripts[] = {"\"preinstall\"", "\"install\"",     "\"postinstall\"", "\"prepare\"",
-                                          "\"preprepare\"", "\"postprepare\"", "\"prepublish\""};
-    struct slice content;
-
-    if (!read_content(arena, path, &content))
-        return NULL;
-    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
-        size_t length = strlen(scripts[i]);
-        const char *found = memmem(content.ptr, content.len, scripts[i], length);
-        if (!found)
-            continue;
-        struct slice rest = slice_from(content, (size_t)(found - content.ptr) + length);
-        while (rest.len > 0 && strchr(" \t\r\n", rest.ptr[0]) && rest.ptr[0])
-            rest = slice_from(rest, 1);
-        if (rest.len > 0 && rest.ptr[0] == ':')
-            return arena_printf(arena, "npm runs its script %s when it is installed", scripts[i]);
-    }
-    return NULL;
+    /* "/" is not moved, and would cover everything. */
+    if (from.len > 1 && to.len > 1)
+        add(later, (struct later_step){
+                       .number = number, .moved = true, .exchanged = exchanged, .from = from, .event = {.object = to}});
 }
 
-static bool is_git_config(struct slice path)
+void later_settle(struct later *later)
 {
-    return slice_is(path_name(path), "config") || slice_is(path_name(path), "config.worktree");
-}
-
-/* NULL: it is gone, or runs nothing. */
-static const char *words_for(struct arena *arena, const struct event *event)
-{
-    struct stat status;
-
-    if (lstat(event->object.ptr, &status) < 0)
-        return NULL;
-    if (S_ISDIR(status.st_mode))
-        return slice_starts(event->op, SLICE("rename")) && holds_anything(event->object) ? "what is in it came with it"
-                                                                                         : NULL;
-    if (slice_is(path_name(event->object), "package.json"))
-        return S_ISREG(status.st_mode) ? package_words(arena, event->object) : NULL;
-    if (slice_is(event->reason, RECORD_ON_PATH))
-        return S_ISLNK(status.st_mode) || (status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH))
-                   ? "a program in a directory of $PATH"
-                   : NULL;
-    if (is_git_config(event->object) && S_ISREG(status.st_mode))
-        return git_config_words(arena, event->object);
-    return "a name that the host would run or obey";
-}
-
-void later_look(struct later *later, void (*tell)(void *argument, const struct event *event), void *argument)
-{
-    for (size_t i = 0; i < later->count; i++) {
-        struct arena arena ARENA_CLEANUP = {0};
-        struct event event = later->items[i];
-        const char *words = words_for(&arena, &event);
-        if (!words)
-            continue;
-        event.reason = slice_of(words);
-        tell(argument, &event);
-    }
+    while (later->pending_count > 0)
+        take_first(later);
 }
 
 void later_close(struct later *later)
