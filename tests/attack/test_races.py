@@ -34,11 +34,13 @@ def backend():
 class Old:
     """The directory from before, found again by its number, whatever it is called by then; and the host's server in it."""
 
-    def __init__(self, person):
+    def __init__(self, person, is_repository):
         self.person = person
         for name in (".envrc", ".zprofile", ".ripgreprc", ".mcp.json"):
             person.file(f"old/{name}", "original")
-        person.file("old/.git/config", "[core]\n\tbare = false\n")
+        # A directory with a repository from before cannot be moved: only where it is about one.
+        if is_repository:
+            person.file("old/.git/config", "[core]\n\tbare = false\n")
         self.server = socket.socket(socket.AF_UNIX)
         self.server.bind(str(person.project / "old/socket"))
         (person.project / "old/socket").chmod(0o777)
@@ -62,7 +64,7 @@ class Old:
                     if path.exists() and path.stat().st_ino == self.inode)
         # In .git the lock may come and go.
         seen = [entry for entry in state(path)[1:] if not (isinstance(entry, list) and entry[0] == ".git")]
-        return [*seen, state(path / ".git/config")]
+        return [*seen, (path / ".git/config").exists() and state(path / ".git/config")]
 
     def is_untouched(self):
         return self.now() == self.before and self.visitors == 0
@@ -72,12 +74,13 @@ class Old:
 
 
 @pytest.fixture
-def old(jail):
+def old(jail, request):
     program = jail.attacker.with_name("race")
     shutil.copy(BUILD / "tests" / "attack" / "race", program)
     program.chmod(0o755)
     jail.person.own(program)
-    directory = Old(jail.person)
+    callspec = getattr(request.node, "callspec", None)
+    directory = Old(jail.person, is_repository=callspec is not None and callspec.params.get("call") == "git-config")
     directory.program = program
     yield directory
     directory.close()
@@ -104,8 +107,9 @@ def test_c49_c51_h108_nothing_happens_where_it_must_not_while_all_is_exchanged(j
     # Both verdicts were given, and the enemy was at work.
     allowed, refused, _, swaps = map(sum, zip(*found.values()))
     assert allowed > 20 and refused > 20 and swaps > 100, answer.stdout
-    # The memory of another process by /proc may be out of reach.
-    assert [which for which, (*_, swaps) in found.items() if swaps == 0 and which[1] != "mem"] == []
+    # The memory of another process by /proc may be out of reach, and an old repository stays where it is.
+    idle = [swap for (_, swap), (*_, swaps) in found.items() if swaps == 0 and swap != "mem"]
+    assert idle == (["directory"] if call == "git-config" else [])
 
 
 @pytest.mark.parametrize("call", ["create", "mkdir", "rename-to", "unlink", "connect"])
