@@ -233,7 +233,9 @@ def states_after(jail, *command):
 
 
 def state_of(pid):
-    return pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0]
+    """S: it lives and is not stopped, whether it sleeps or runs at this moment."""
+    state = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0]
+    return "S" if state in "RSD" else state
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])

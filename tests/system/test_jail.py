@@ -103,7 +103,7 @@ def test_rename_of_git_directory_cannot_expose_hooks(person):
     person.file("other/file")
     results = probe(person, """
 print(json.dumps([attempt(os.rename, ".git", "away"), attempt(write, ".git/hooks/pre-commit"),
-                  attempt(open, ".git/hooks/post-commit", "w"), attempt(open, ".git/index", "w"),
+                  attempt(open, ".git/hooks/post-commit", "w"), attempt(open, ".git/ORIG_HEAD", "w"),
                   attempt(os.rename, "other", "moved")]))""")
     assert results[0] in (errno.EBUSY, errno.EACCES)
     assert all(result in (errno.EROFS, errno.EACCES) for result in results[1:3])
