@@ -32,6 +32,14 @@ def start(person, *arguments, **keywords):
                             text=True, **options, **as_person(person))
 
 
+def outside(person, script, check=True):
+    """What the person does without cloche."""
+    done = subprocess.run(["bash", "-c", script], cwd=person.project, env=person.environment, capture_output=True, text=True,
+                          timeout=PATIENCE, check=False, **as_person(person))
+    assert not check or done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
 def where_mounted(person, mounting, *arguments, call="cloche", **keywords):
     """A run where root did `mounting` before, in a mount namespace of its own. $1 is the project."""
     script = f'{mounting}\ncd "$1" && shift && exec setpriv --reuid {person.uid} --regid {person.uid} --clear-groups "$@"'

@@ -8,9 +8,13 @@
 
 Needs root, who makes namespaces; the person who runs cloche need not be root."""
 
+import base64
 import contextlib
 import ctypes
+import hashlib
 import http.server
+import io
+import json
 import os
 import pathlib
 import socket
@@ -18,6 +22,7 @@ import socketserver
 import ssl
 import struct
 import subprocess
+import tarfile
 import tempfile
 import textwrap
 import threading
@@ -33,6 +38,23 @@ OTHER_V4 = "203.0.113.11"
 METADATA = "169.254.169.254"
 PATIENCE = 30
 ORDINARY_UID = 60321
+
+def publish_npm_package(site, name):
+    """On packages.test, as a registry of npm's would have it; it exports 42."""
+    package = io.BytesIO()
+    with tarfile.open(fileobj=package, mode="w:gz") as archive:
+        for file, content in (("package.json", json.dumps({"name": name, "version": "1.0.0"}).encode()),
+                              ("index.js", b"module.exports = 42\n")):  # fmt: skip
+            info = tarfile.TarInfo(f"package/{file}")
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    content = package.getvalue()
+    site.content[f"/{name}/-/{name}-1.0.0.tgz"] = content
+    site.content[f"/{name}"] = json.dumps({"name": name, "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": {
+        "name": name, "version": "1.0.0", "dist": {
+            "tarball": f"http://packages.test/{name}/-/{name}-1.0.0.tgz",
+            "integrity": "sha512-" + base64.b64encode(hashlib.sha512(content).digest()).decode()}}}}).encode()
+
 
 def python(text):
     """The words of a command that is a script of the test's."""

@@ -385,72 +385,10 @@ export interface SandboxOptions {
 }
 
 /** cloche: a policy of its own, beside others in the same process. */
-export class Sandbox implements ISandboxManager {
+export class Sandbox {
   constructor(config?: SandboxRuntimeConfig, options?: SandboxOptions)
-  initialize(
-    runtimeConfig: SandboxRuntimeConfig,
-    sandboxAskCallback?: SandboxAskCallback,
-    enableLogMonitor?: boolean,
-    options?: SandboxInitializeOptions,
-  ): Promise<void>
-  isSupportedPlatform(): boolean
-  isSandboxingEnabled(): boolean
-  checkDependencies(ripgrepConfig?: { command: string; args?: string[] }, options?: object): SandboxDependencyCheck
-  checkDependenciesAsync(
-    ripgrepConfig?: { command: string; args?: string[] },
-    options?: object,
-  ): Promise<SandboxDependencyCheck>
-  getFsReadConfig(): FsReadRestrictionConfig
-  getFsWriteConfig(): FsWriteRestrictionConfig
-  getNetworkRestrictionConfig(): NetworkRestrictionConfig
-  getAllowUnixSockets(): string[] | undefined
-  getAllowLocalBinding(): boolean | undefined
-  getAllowMachLookup(): string[] | undefined
-  getIgnoreViolations(): Record<string, string[]> | undefined
-  getEnableWeakerNestedSandbox(): boolean | undefined
-  getProxyPort(): number | undefined
-  getProxyAuthToken(): string | undefined
-  getSocksProxyPort(): number | undefined
-  getLinuxHttpSocketPath(): string | undefined
-  getLinuxSocksSocketPath(): string | undefined
-  waitForNetworkInitialization(): Promise<boolean>
-  /** A text for a shell. It works for as long as the binary is there, also after this process has ended. */
-  wrapWithSandbox(
-    command: string,
-    binShell?: string,
-    customConfig?: Partial<SandboxRuntimeConfig>,
-    abortSignal?: AbortSignal,
-    options?: WrapWithSandboxOptions,
-  ): Promise<string>
-  wrapWithSandboxArgv(
-    command: string,
-    binShell?: string,
-    customConfig?: Partial<SandboxRuntimeConfig>,
-    abortSignal?: AbortSignal,
-    cwd?: string,
-    options?: WrapWithSandboxOptions,
-  ): Promise<{ argv: string[]; env: NodeJS.ProcessEnv }>
-  registerCommandNetworkLists(commandId: string, lists: { allowedDomains?: string[] }): void
-  unregisterCommandNetworkLists(commandId: string): void
-  readonly askCallbackDenyReason: true
-  getSandboxViolationStore(): SandboxViolationStore
-  annotateStderrWithSandboxFailures(command: string, stderr: string): string
-  getLinuxGlobPatternWarnings(): string[]
-  getConfig(): SandboxRuntimeConfig | undefined
-  getMitmCA(): undefined
-  getSentinelRegistry(): never
-  getAwsPairRegistry(): never
-  getMaskedFileStore(): never
-  getWindowsBackend(): undefined
-  getWindowsProfileRead(): undefined
-  getWindowsProfileReadWarnings(): never[]
-  getWindowsProfileReadRefresh(): undefined
-  /** The lists of hosts take effect in running commands too, the rest in those wrapped from now on. */
-  updateConfig(newConfig: SandboxRuntimeConfig): void
-  cleanupAfterCommand(): void
-  /** While commands run: SandboxBusyError, unless `force`. */
-  reset(options?: { force?: boolean }): Promise<void>
 }
+export interface Sandbox extends ISandboxManager {}
 
 /** The one that the whole process shares, as in sandbox-runtime. */
 export const SandboxManager: ISandboxManager

@@ -63,6 +63,21 @@ bool file_read(const char *path, size_t limit, struct arena *arena, struct slice
     return fd_read_all(fd, path, limit, arena, content, err);
 }
 
+bool fd_write_all(int fd, struct slice content)
+{
+    while (content.len > 0) {
+        ssize_t written = write(fd, content.ptr, content.len);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written == 0)
+            errno = EIO;
+        if (written <= 0)
+            return false;
+        content = slice_from(content, (size_t)written);
+    }
+    return true;
+}
+
 bool directory_make(struct arena *arena, struct slice from, struct slice path, struct error *err)
 {
     for (size_t depth = path_depth(from) + 1; depth <= path_depth(path); depth++) {

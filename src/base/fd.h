@@ -32,4 +32,7 @@ bool fd_read_all(int fd, const char *name, size_t limit, struct arena *arena, st
 bool file_read(const char *path, size_t limit, struct arena *arena, struct slice *content, bool *absent,
                struct error *err);
 
+/* All of it, or false with errno. */
+bool fd_write_all(int fd, struct slice content);
+
 #endif

@@ -39,19 +39,6 @@ static const char starter[] = "// What commands run with cloche in this project 
                               "  }\n"
                               "}\n";
 
-static bool write_all(int fd, struct slice content)
-{
-    while (content.len > 0) {
-        ssize_t written = write(fd, content.ptr, content.len);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        content = slice_from(content, (size_t)written);
-    }
-    return true;
-}
-
 static int write_starter(const struct preset *preset)
 {
     struct arena arena ARENA_CLEANUP = {0};
@@ -68,7 +55,7 @@ static int write_starter(const struct preset *preset)
         log_error("cannot create %s here: %s", file_name, strerror(errno));
         return STATUS_NO;
     }
-    if (!write_all(fd, slice_of(content))) {
+    if (!fd_write_all(fd, slice_of(content))) {
         int why = errno;
         unlink(file_name);
         log_error("cannot write %s: %s", file_name, strerror(why));

@@ -28,25 +28,12 @@ struct lesson_plan {
     bool learned;
 };
 
-static bool write_all(int fd, struct slice content)
-{
-    while (content.len > 0) {
-        ssize_t written = write(fd, content.ptr, content.len);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        content = slice_from(content, (size_t)written);
-    }
-    return true;
-}
-
 /* O_EXCL: the command may have made something of that name meanwhile. */
 static bool write_policy(const char *file, struct slice content)
 {
     FD_CLEANUP int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 
-    if (fd < 0 || !write_all(fd, content)) {
+    if (fd < 0 || !fd_write_all(fd, content)) {
         log_error("cannot write %s: %s", file, strerror(errno));
         return false;
     }
@@ -101,7 +88,7 @@ static void conclude(void *argument, const struct session *session, const struct
     if (plan->output)
         plan->learned = write_policy(plan->output, text_slice(&policy));
     else
-        plan->learned = write_all(STDERR_FILENO, text_slice(&policy));
+        plan->learned = fd_write_all(STDERR_FILENO, text_slice(&policy));
 }
 
 /* What was given, or dev; and freedom upon it. */

@@ -45,15 +45,7 @@ bool log_output_write(const char *path, struct slice content, struct error *err)
 {
     FD_CLEANUP int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
 
-    if (fd < 0)
+    if (fd < 0 || !fd_write_all(fd, content))
         return error_set_errno(err, errno, "cannot write %s", path);
-    while (content.len) {
-        ssize_t written = write(fd, content.ptr, content.len);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return error_set_errno(err, written ? errno : EIO, "cannot write %s", path);
-        content = slice_from(content, (size_t)written);
-    }
     return true;
 }

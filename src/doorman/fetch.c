@@ -100,13 +100,21 @@ static int number_of(const char *numbers, bool first)
     return number;
 }
 
-static int ask_self(const struct house *house, struct errand *errand)
+enum { STATUS_MAX = 4096 };
+
+static int read_status(const struct house *house, const struct errand *errand, char text[STATUS_MAX])
 {
     char path[64];
-    char text[4096];
 
     snprintf(path, sizeof path, "%d/status", errand->caller);
-    int error = read_small(house->proc, path, text, sizeof text);
+    return read_small(house->proc, path, text, STATUS_MAX);
+}
+
+static int ask_self(const struct house *house, struct errand *errand)
+{
+    char text[STATUS_MAX];
+
+    int error = read_status(house, errand, text);
     if (error)
         return error;
     const char *processes = strstr(text, "\nNStgid:");
@@ -190,11 +198,9 @@ static size_t program_of(const struct house *house, pid_t process, char text[PAT
 static int ask_caller(const struct house *house, struct errand *errand)
 {
     struct caller *who = errand->who;
-    char path[64];
-    char text[4096];
+    char text[STATUS_MAX];
 
-    snprintf(path, sizeof path, "%d/status", errand->caller);
-    int error = read_small(house->proc, path, text, sizeof text);
+    int error = read_status(house, errand, text);
     if (error)
         return error;
     const char *process = strstr(text, "\nTgid:");

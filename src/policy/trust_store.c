@@ -75,19 +75,6 @@ static bool open_store(struct arena *arena, const struct surroundings *around, b
     return true;
 }
 
-static bool write_all(int fd, struct slice text)
-{
-    while (text.len) {
-        ssize_t wrote = write(fd, text.ptr, text.len);
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote <= 0)
-            return false;
-        text = slice_from(text, (size_t)wrote);
-    }
-    return true;
-}
-
 bool trust_store_write(struct arena *arena, const struct surroundings *around, const char key[TRUST_DIGEST_TEXT],
                        const char digest[TRUST_DIGEST_TEXT], struct slice path, struct error *err)
 {
@@ -112,7 +99,7 @@ bool trust_store_write(struct arena *arena, const struct surroundings *around, c
     text_appendf(&record, "%s\n", digest);
     text_append_escaped(&record, path);
     text_append_byte(&record, '\n');
-    if (!write_all(fd, text_slice(&record)) || fsync(fd) < 0 || renameat(directory, fresh, directory, key) < 0) {
+    if (!fd_write_all(fd, text_slice(&record)) || fsync(fd) < 0 || renameat(directory, fresh, directory, key) < 0) {
         int failure = errno;
         unlinkat(directory, fresh, 0);
         return error_set_errno(err, failure, "cannot write %s/%s", name, key);

@@ -16,7 +16,7 @@ import threading
 import pytest
 
 from attacking import BUILD, PATIENCE, unchanged
-from judging import as_person
+from judging import as_person, outside
 
 RACE_MILLISECONDS = int(os.environ.get("RACE_MILLISECONDS") or 150)
 
@@ -25,13 +25,6 @@ RACE_MILLISECONDS = int(os.environ.get("RACE_MILLISECONDS") or 150)
 def backend():
     """Only a doorman lets the configuration be changed."""
     return "namespaces"
-
-
-def outside(person, script, check=True):
-    done = subprocess.run(["bash", "-c", script], cwd=person.project, env=person.environment, capture_output=True, text=True,
-                          timeout=PATIENCE, check=False, **as_person(person))
-    assert not check or done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 @pytest.fixture

@@ -6,12 +6,11 @@ afterwards the host's git must neither write outside of the work tree, nor into 
 each attack the same is done without cloche, where it must succeed."""
 
 import os
-import subprocess
 
 import pytest
 
 from attacking import PATIENCE, unchanged
-from judging import as_person
+from judging import outside
 
 # Called with the index to write, its version, and names: adds them to what is in the index, by way of the lock.
 FORGE = r"""
@@ -46,13 +45,6 @@ except PermissionError:
 def backend():
     """Only a doorman looks into an index."""
     return "namespaces"
-
-
-def outside(person, script, check=True):
-    done = subprocess.run(["bash", "-c", script], cwd=person.project, env=person.environment, capture_output=True, text=True,
-                          timeout=PATIENCE, check=False, **as_person(person))
-    assert not check or done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 @pytest.fixture

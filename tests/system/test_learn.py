@@ -2,23 +2,19 @@
 policy it runs again and is denied nothing, and the policy grants what is stated here
 and no more. What it wrote outside its project meanwhile is gone."""
 
-import base64
-import hashlib
-import io
 import json
 import os
 import pathlib
 import re
 import shutil
 import subprocess
-import tarfile
 import tempfile
 
 import pytest
 
 from git_server import Git
 from judging import fingerprint
-from remote_world import SERVER_V4
+from remote_world import SERVER_V4, publish_npm_package
 
 PYTHON = "/usr/bin/python3"
 
@@ -215,18 +211,7 @@ def test_git_clone_and_build(world, person, site, out):
 
 
 def test_npm_install_and_test(world, person, site, out):
-    package = io.BytesIO()
-    with tarfile.open(fileobj=package, mode="w:gz") as archive:
-        for name, content in (("package.json", b'{"name": "gift", "version": "1.0.0"}'), ("index.js", b"module.exports = 42\n")):
-            info = tarfile.TarInfo(f"package/{name}")
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
-    content = package.getvalue()
-    site.content["/gift/-/gift-1.0.0.tgz"] = content
-    site.content["/gift"] = json.dumps({"name": "gift", "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": {
-        "name": "gift", "version": "1.0.0", "dist": {
-            "tarball": "http://packages.test/gift/-/gift-1.0.0.tgz",
-            "integrity": "sha512-" + base64.b64encode(hashlib.sha512(content).digest()).decode()}}}}).encode()
+    publish_npm_package(site, "gift")
     person.file("package.json", {"name": "user", "version": "1.0.0", "scripts": {"test": "node -e \"require('gift')\""}})
     work = ["sh", "-c", "rm -rf node_modules package-lock.json && npm install --no-audit --no-fund --no-update-notifier "
             "--registry http://packages.test/ --fetch-retries=0 gift && npm test --no-update-notifier"]

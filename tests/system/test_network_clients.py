@@ -1,20 +1,16 @@
 """Programs that people use every day, against servers of the test's own: with the host
 allowed they work without any configuration, without it they fail at once."""
 
-import base64
-import hashlib
 import io
-import json
 import os
 import subprocess
-import tarfile
 import time
 import zipfile
 
 import pytest
 
 from git_server import Git
-from remote_world import SERVER_V4, python
+from remote_world import SERVER_V4, publish_npm_package, python
 
 
 @pytest.fixture(scope="module")
@@ -51,18 +47,7 @@ def test_git_clones(go, world, person, repository, scheme, variables):
 
 
 def test_npm_installs_from_a_registry(go, world, person, site):
-    package = io.BytesIO()
-    with tarfile.open(fileobj=package, mode="w:gz") as archive:
-        for name, content in (("package.json", b'{"name": "thing", "version": "1.0.0"}'), ("index.js", b"module.exports = 42\n")):
-            info = tarfile.TarInfo(f"package/{name}")
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
-    content = package.getvalue()
-    site.content["/thing/-/thing-1.0.0.tgz"] = content
-    site.content["/thing"] = json.dumps({"name": "thing", "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": {
-        "name": "thing", "version": "1.0.0", "dist": {
-            "tarball": "http://packages.test/thing/-/thing-1.0.0.tgz",
-            "integrity": "sha512-" + base64.b64encode(hashlib.sha512(content).digest()).decode()}}}}).encode()
+    publish_npm_package(site, "thing")
     person.file("package.json", {"name": "user", "version": "1.0.0"})
     install = ["npm", "install", "--no-audit", "--no-fund", "--registry", "http://packages.test/", "--fetch-retries=0", "thing"]
     answer = go(*install, allow=["packages.test"], seconds=120)
