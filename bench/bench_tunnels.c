@@ -4,7 +4,7 @@
  *   bench_tunnels exchange|open|bulk|connect SECONDS COUNT ADDRESS PORT [proxy]
  *
  * exchange: requests and answers of 64 bytes over COUNT connections, per second;
- * open:     new connections with one exchange each, COUNT at a time, per second;
+ * open:     new connections with one exchange each, COUNT at a time, per second, the first COUNT not counted;
  * bulk:     bytes received over COUNT connections, per second;
  * connect:  microseconds that connect() takes, the median of as many as fit (COUNT is of no use);
  * idle:     COUNT connections that do nothing, until standard input ends.
@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MESSAGE = 64, BUFFER = 1 << 18, EVENTS = 256, SAMPLES_MAX = 200000 };
+enum { MESSAGE = 64, BUFFER = 1 << 18, EVENTS = 256, SAMPLES_MAX = 200000, WARM_UP_MAX = 30 /* seconds */ };
 
 static char buffer[BUFFER];
 
@@ -165,6 +165,7 @@ static void set_proxy(struct target *target, const char *host, const char *port)
 
 struct client {
     int fd;
+    bool connected;
     bool greeted; /* the proxy has answered */
     size_t received;
 };
@@ -255,11 +256,33 @@ static double exchange_or_bulk(const struct target *target, double seconds, int 
     return (double)done / (now() - start);
 }
 
-/* One step of a connection that is opened, used once and closed. */
-static bool step(const struct target *target, struct client *client)
+static void expect(int epoll, struct client *client, uint32_t events)
 {
-    ssize_t length = recv(client->fd, buffer, sizeof buffer, MSG_DONTWAIT);
+    struct epoll_event event = {.events = events, .data.ptr = client};
 
+    if (epoll_ctl(epoll, EPOLL_CTL_MOD, client->fd, &event) < 0)
+        fail("epoll_ctl");
+}
+
+/* One step of a connection that is opened, used once and closed. */
+static bool step(int epoll, const struct target *target, struct client *client)
+{
+    if (!client->connected) {
+        int problem = 0;
+        socklen_t size = sizeof problem;
+        if (getsockopt(client->fd, SOL_SOCKET, SO_ERROR, &problem, &size) < 0 || problem != 0) {
+            errno = problem;
+            fail("connect");
+        }
+        client->connected = true;
+        expect(epoll, client, EPOLLIN);
+        if (!*target->request)
+            say(client->fd, 'e');
+        else if (send(client->fd, target->request, strlen(target->request), MSG_NOSIGNAL) < 0)
+            fail("send");
+        return false;
+    }
+    ssize_t length = recv(client->fd, buffer, sizeof buffer, MSG_DONTWAIT);
     if (length < 0 && errno == EAGAIN)
         return false;
     if (length <= 0)
@@ -275,42 +298,45 @@ static bool step(const struct target *target, struct client *client)
     return client->received >= MESSAGE;
 }
 
+/* Nobody waits for another's connect(): it takes a second where a queue for new connections is full. */
 static void begin(int epoll, const struct target *target, struct client *client)
 {
-    *client = (struct client){.fd = dial(target, true)};
-    if (*target->request) {
-        if (send(client->fd, target->request, strlen(target->request), MSG_NOSIGNAL) < 0)
-            fail("send");
-    } else {
-        say(client->fd, 'e');
-    }
-    watch(epoll, client);
+    *client = (struct client){.fd = dial(target, false)};
+    struct epoll_event event = {.events = EPOLLOUT, .data.ptr = client};
+    epoll_ctl(epoll, EPOLL_CTL_ADD, client->fd, &event);
 }
 
+/* The clock starts when as many have been through as are under way at a time: by then whoever stands between has
+ * started what it starts when it is first used. */
 static double open_many(const struct target *target, double seconds, int count)
 {
     struct client *clients = calloc((size_t)count, sizeof *clients);
     int epoll = epoll_create1(0);
+    int first = 0;
     uint64_t done = 0;
     double start = now();
+    double patience = start + WARM_UP_MAX;
 
     for (int i = 0; i < count; i++)
         begin(epoll, target, &clients[i]);
-    while (now() - start < seconds) {
+    while (first < count ? now() < patience : now() - start < seconds) {
         struct epoll_event events[EVENTS];
-        int ready = epoll_wait(epoll, events, EVENTS, 1000);
+        int ready = epoll_wait(epoll, events, EVENTS, 100);
         for (int i = 0; i < ready; i++) {
             struct client *client = events[i].data.ptr;
-            if (!step(target, client))
+            if (!step(epoll, target, client))
                 continue;
             const struct linger hard = {.l_onoff = 1}; /* or ports run out */
             setsockopt(client->fd, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
             close(client->fd);
-            done++;
+            if (first == count)
+                done++;
+            else if (++first == count)
+                start = now();
             begin(epoll, target, client);
         }
     }
-    return (double)done / (now() - start);
+    return first == count ? (double)done / (now() - start) : 0;
 }
 
 static int by_size(const void *a, const void *b)

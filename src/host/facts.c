@@ -1,5 +1,5 @@
 /* The few facts that planning needs, asked of the kernel at every launch: one
- * uname(), one landlock_create_ruleset() and one prctl(). Everything dearer is in
+ * uname(), one landlock_create_ruleset(), one prctl() and one statfs(). Everything dearer is in
  * examine.c.
  * A release that does not read as a version counts as 0.0 and is thus refused
  * as too old: a kernel that we cannot place is not one to trust. */
@@ -10,6 +10,7 @@
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -97,4 +98,20 @@ void facts_gather(struct facts *facts)
     long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     facts->landlock_abi = abi > 0 ? (int)abi : 0;
     find_listener(facts);
+}
+
+/* Root may use what is kept in reserve. File systems that do not count blocks or
+ * files say that they have none in all. */
+void facts_gather_disk(struct facts *facts, const char *project)
+{
+    struct statvfs status;
+
+    if (statvfs(project, &status) < 0)
+        return; /* whoever opens it says why */
+    bool no_room = status.f_blocks > 0 && (facts->is_root ? status.f_bfree : status.f_bavail) == 0;
+    bool no_files = status.f_files > 0 && (facts->is_root ? status.f_ffree : status.f_favail) == 0;
+    if (status.f_flag & ST_RDONLY)
+        facts->disk = DISK_READ_ONLY;
+    else if (no_room || no_files)
+        facts->disk = DISK_FULL;
 }

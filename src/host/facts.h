@@ -14,7 +14,10 @@ struct limit_facts {
     bool pid_max; /* kernel.pid_max is each pid namespace's own, and can be set */
 };
 
-/* What planning needs. Costs three system calls; inside a filter of somebody else's
+/* What can be written to the file system of the project. */
+enum disk { DISK_USABLE, DISK_READ_ONLY, DISK_FULL };
+
+/* What planning needs. Costs four system calls; inside a filter of somebody else's
  * also a child that tries whether another one may have a listener. */
 struct facts {
     unsigned kernel_major;
@@ -23,11 +26,15 @@ struct facts {
     bool is_root;
     bool listener;       /* a filter may have one, as the doorman needs it (Linux 5.19) */
     bool listener_taken; /* it is there, but a sandbox around this process has it */
+    enum disk disk;
     struct limit_facts limits;
 };
 
-/* Leaves `limits` empty. */
+/* Leaves `disk` and `limits` as if nothing were known. */
 void facts_gather(struct facts *facts);
+
+/* Of the disk that the project is on. */
+void facts_gather_disk(struct facts *facts, const char *project);
 
 /* For policies that limit memory or processes. */
 void facts_gather_limits(struct arena *arena, struct facts *facts);

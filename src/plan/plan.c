@@ -3,6 +3,7 @@
 #include "plan/plan.h"
 
 #include "base/path.h"
+#include "base/text.h"
 #include "plan/internal.h"
 #include "policy/variables.h"
 
@@ -95,6 +96,31 @@ static void plan_shared_proc(struct plan *plan)
                        "inside have other numbers in it";
 }
 
+/* A grant that this host cannot keep is refused like a denial that it cannot: whoever lets the project be written
+ * wants it written, and what a command does half way is worse than nothing. srt and Codex start in such places. */
+static void refuse_useless_disk(struct plan *plan, const struct facts *facts)
+{
+    const struct policy *policy = plan->policy;
+    struct slice project = policy->around.project;
+
+    if (facts->disk == DISK_USABLE || policy->around.personality != PERSONALITY_CLOCHE || policy->filesystem.disabled)
+        return;
+    struct effect effect = plan_effect_at(policy, project);
+    if (effect.access != ACCESS_WRITE || effect.backing != BACKING_HOST)
+        return;
+    const char *name = escaped(plan->arena, project);
+    plan_refuse(plan, effect.written, NULL,
+                facts->disk == DISK_FULL
+                    ? arena_printf(plan->arena,
+                                   "the project %s is on a disk that is full: make room, or let nothing be written in "
+                                   "the project: --deny-write %s",
+                                   name, name)
+                    : arena_printf(plan->arena,
+                                   "the project %s is on a disk that is mounted read-only: mount it for writing, or "
+                                   "let nothing be written in the project: --deny-write %s",
+                                   name, name));
+}
+
 /* With a doorman around us there are neither namespaces nor Landlock to be had, so
  * no weaker mode helps: no other refusal, and no token, is worth reading. */
 static void refuse_inside_itself(struct plan *plan, const struct facts *facts)
@@ -135,6 +161,7 @@ bool plan_make(struct arena *arena, const struct policy *policy, const struct fa
     plan_limits(plan, facts);
     plan_capabilities(plan, facts);
     plan_holds(plan, tree);
+    refuse_useless_disk(plan, facts);
     refuse_inside_itself(plan, facts);
     return true;
 }

@@ -218,6 +218,7 @@ bool session_plan(struct session *session, struct error *err)
             return false;
     }
     facts_gather(&session->facts);
+    facts_gather_disk(&session->facts, session->around.project.ptr);
     if (session->policy.limits.memory || session->policy.limits.processes)
         facts_gather_limits(arena, &session->facts);
     if (!plan_make(arena, &session->policy, &session->facts, session->tree, working_directory, &session->plan, err))

@@ -90,24 +90,52 @@ def test_project_whose_parent_is_closed_is_refused(person):
 # Disks
 
 
-TRY_TO_WRITE = 'cat known; (echo x >new) 2>/dev/null && echo wrote; echo x >/tmp/new && echo "temporary too"'
+READ_ONLY = 'mount --bind "$1" "$1"; mount -o remount,bind,ro "$1"'
+FULL = ('mount -t tmpfs -o size=64k,mode=777 small "$1"; echo content >"$1/known"; '
+        'dd if=/dev/zero of="$1/filling" bs=4k 2>/dev/null || true')
+NO_MORE_FILES = ('mount -t tmpfs -o nr_inodes=4,mode=777 small "$1"; echo content >"$1/known"; '
+                 'touch "$1/1" "$1/2" 2>/dev/null || true')
+DISKS = {"read-only": (READ_ONLY, "mounted read-only"), "full": (FULL, "full"), "out of inodes": (NO_MORE_FILES, "full")}
 
 
 @only_root
-def test_project_on_a_read_only_disk_is_read(person):
+@pytest.mark.parametrize("backend", ["namespaces", "landlock"])
+@pytest.mark.parametrize("disk", DISKS)
+def test_project_that_cannot_be_written_is_refused_where_the_policy_lets_it_be(person, disk, backend):
     person.file("known", "content\n")
-    answer = where_mounted(person, 'mount --bind "$1" "$1"; mount -o remount,bind,ro "$1"', "run", "sh", "-c", TRY_TO_WRITE)
-    assert (answer.returncode, answer.stdout) == (0, "content\ntemporary too\n"), answer.stderr
-    assert os.listdir(person.project) == ["known"]
+    mounting, words = DISKS[disk]
+    look = ["sh", "-c", "cat known; echo x >/tmp/new || echo x >$TMPDIR/new; echo ran"]
+    answer = where_mounted(person, mounting, "run", "--backend", backend, *look)
+    assert refused(answer, f"the project {person.project}", words, "(preset:dev: filesystem.allowWrite")
+    assert answer.stderr.count("\n") == 1
+    told = where_mounted(person, mounting, "explain", "--backend", backend)
+    assert words in told.stdout, told
+    # As the line says.
+    answer = where_mounted(person, mounting, "run", "-q", "--backend", backend, "--deny-write", person.project, *look)
+    assert (answer.returncode, answer.stdout) == (0, "content\nran\n"), answer.stderr
+    # The same disk, with room on it.
+    roomy = 'mount -t tmpfs -o size=64k,mode=777 small "$1"; echo content >"$1/known"'
+    answer = where_mounted(person, roomy, "run", "-q", "--backend", backend, "sh", "-c", "cp known new && cat new")
+    assert (answer.returncode, answer.stdout) == (0, "content\n"), answer.stderr
 
 
 @only_root
-def test_project_on_a_full_disk_is_read_and_the_command_hears_of_it(person):
-    fill = ('mount -t tmpfs -o size=64k,mode=777 small "$1"; echo content >"$1/known"; '
-            'dd if=/dev/zero of="$1/filling" bs=4k 2>/dev/null || true')
-    look = "cat known; (cat /etc/passwd /etc/passwd >new) 2>&1 | grep -o 'No space left'; echo x >/tmp/new && echo ran"
-    answer = where_mounted(person, fill, "run", "sh", "-c", look)
-    assert (answer.returncode, answer.stdout) == (0, "content\nNo space left\nran\n"), answer.stderr
+@pytest.mark.parametrize("disk", DISKS)
+def test_srt_starts_on_such_a_disk_as_srt_does(person, disk):
+    person.file("known", "content\n")
+    settings = person.file("../settings.json", {"network": {"allowedDomains": [], "deniedDomains": []},
+                                                "filesystem": {"denyRead": [], "allowWrite": ["."], "denyWrite": []}})
+    answer = where_mounted(person, DISKS[disk][0], "--settings", settings, "sh", "-c",
+                           "cat known; head -c 9000 /dev/zero 2>/dev/null >new || echo refused", call="srt")
+    assert answer.returncode == 0 and answer.stdout.startswith("content\n"), answer.stderr
+
+
+@only_root
+def test_disk_that_fills_up_during_the_run_is_the_commands_to_hear_of(person):
+    small = 'mount -t tmpfs -o size=64k,mode=777 small "$1"'
+    look = "(cat /dev/zero >new) 2>&1 | grep -o 'No space left'; echo x >/tmp/new && echo ran"
+    answer = where_mounted(person, small, "run", "sh", "-c", look)
+    assert (answer.returncode, answer.stdout) == (0, "No space left\nran\n"), answer.stderr
 
 
 @only_root
