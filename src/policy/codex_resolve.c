@@ -13,6 +13,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "policy/decide.h"
 #include "policy/git_layout.h"
 #include "policy/resolve.h"
 
@@ -145,6 +146,13 @@ static bool is_in_a_writable_root(const struct policy *policy, struct slice path
     return false;
 }
 
+/* Only what would be writable needs to be held: elsewhere a rule that says read could show what is
+ * hidden, and who wrote the pointer of a `.git` file may be an earlier run. */
+static bool would_be_written(const struct policy *policy, struct slice path)
+{
+    return decide_real_path(policy, OPERATION_WRITE, path).allowed;
+}
+
 /* A link where the command may write can lead elsewhere a moment later, and what
  * was meant would be open: refused, as Codex does. */
 static bool refuse_link(const struct policy *policy, struct problems *problems, struct origin origin, struct slice path,
@@ -182,7 +190,7 @@ static void add_read_rule(struct protection *protection, const struct tree_place
 {
     void **spoken = map_at(&protection->spoken, place->path);
 
-    if (*spoken)
+    if (*spoken || !would_be_written(protection->policy, place->path))
         return;
     *spoken = protection;
     policy_add_path(protection->policy,
@@ -195,12 +203,32 @@ static void add_read_rule(struct protection *protection, const struct tree_place
                                        .origin = origin});
 }
 
+static const struct origin names_of_codex = {"built-in", "the names that Codex protects"};
+
+static void protect_place(struct protection *protection, const struct tree_place *place)
+{
+    if (!refuse_link(protection->policy, protection->problems, names_of_codex, place->path, place->links,
+                     place->link_count))
+        add_read_rule(protection, place, names_of_codex);
+}
+
+/* What git runs, in the directory that a worktree shares with others. */
+static void protect_shared(void *argument, struct slice path)
+{
+    struct protection *protection = argument;
+    struct tree_place place;
+
+    if (tree_follow(protection->tree, protection->policy->arena, path, &place, NULL) && place.node != NODE_UNKNOWN)
+        protect_place(protection, &place);
+}
+
 static void protect_name(struct protection *protection, struct slice path)
 {
-    struct origin origin = {"built-in", "the names that Codex protects"};
+    const struct origin origin = names_of_codex;
     const struct policy *policy = protection->policy;
     struct tree_place place;
     struct tree_place pointed;
+    struct slice common;
 
     if (map_get(&protection->spoken, path) || !tree_follow(protection->tree, policy->arena, path, &place, NULL) ||
         refuse_link(policy, protection->problems, origin, path, place.links, place.link_count))
@@ -212,10 +240,14 @@ static void protect_name(struct protection *protection, struct slice path)
         place.node = NODE_ABSENT;
     }
     add_read_rule(protection, &place, origin);
-    if (place.node == NODE_FILE && slice_is(path_name(place.path), ".git") &&
-        git_layout_pointer(protection->tree, policy->arena, place.path, &pointed) &&
-        !refuse_link(policy, protection->problems, origin, pointed.path, pointed.links, pointed.link_count))
-        add_read_rule(protection, &pointed, origin);
+    if (place.node != NODE_FILE || !slice_is(path_name(place.path), ".git"))
+        return;
+    if (!git_layout_pointer(protection->tree, policy->arena, place.path, &pointed))
+        return;
+    protect_place(protection, &pointed);
+    if (git_layout_common(protection->tree, policy->arena, pointed.path, &common) &&
+        !map_get(&protection->spoken, common))
+        git_layout_dangerous(policy->arena, common, protect_shared, protection);
 }
 
 void codex_protect(struct policy *policy, const struct tree *tree, struct problems *problems)

@@ -72,11 +72,16 @@ bool git_layout_pointer(const struct tree *tree, struct arena *arena, struct sli
     return follow_pointer(tree, arena, dot_git, SLICE("gitdir:"), place) && place->node != NODE_UNKNOWN;
 }
 
-static void report(struct arena *arena, struct slice directory, void (*found)(void *argument, struct slice path),
-                   void *argument)
+void git_layout_dangerous(struct arena *arena, struct slice directory, void (*found)(void *argument, struct slice path),
+                          void *argument)
 {
     for (size_t i = 0; dangerous[i].inside; i++)
         found(argument, path_normal(arena, directory, slice_of(dangerous[i].inside)));
+}
+
+bool git_layout_common(const struct tree *tree, struct arena *arena, struct slice directory, struct slice *common)
+{
+    return read_pointer(tree, arena, path_join(arena, directory, SLICE("commondir")), SLICE(""), common);
 }
 
 void git_layout_protected(const struct tree *tree, struct arena *arena, struct slice root,
@@ -98,9 +103,9 @@ void git_layout_protected(const struct tree *tree, struct arena *arena, struct s
         return;
     }
     if (!slice_equal(directory, dot_git))
-        report(arena, directory, found, argument);
-    if (read_pointer(tree, arena, path_join(arena, directory, SLICE("commondir")), SLICE(""), &common))
-        report(arena, common, found, argument);
+        git_layout_dangerous(arena, directory, found, argument);
+    if (git_layout_common(tree, arena, directory, &common))
+        git_layout_dangerous(arena, common, found, argument);
 }
 
 static bool is_repository(const struct tree *tree, struct arena *arena, struct slice directory)
@@ -121,7 +126,7 @@ bool git_layout_worktree(const struct tree *tree, struct arena *arena, struct sl
 
     if (tree->look(tree->context, dot_git, arena, &target) != NODE_FILE ||
         !read_pointer(tree, arena, dot_git, SLICE("gitdir:"), directory) ||
-        !read_pointer(tree, arena, path_join(arena, *directory, SLICE("commondir")), SLICE(""), common))
+        !git_layout_common(tree, arena, *directory, common))
         return false;
     /* Only the layout git itself makes: COMMON/worktrees/NAME, with a file in it
      * that names this worktree. And outside of it, or else the project vouches

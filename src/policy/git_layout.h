@@ -15,6 +15,13 @@ void git_layout_protected(const struct tree *tree, struct arena *arena, struct s
  * or not; false if it names nothing. */
 bool git_layout_pointer(const struct tree *tree, struct arena *arena, struct slice dot_git, struct tree_place *place);
 
+/* The directory that a git directory shares with other worktrees; false: none. */
+bool git_layout_common(const struct tree *tree, struct arena *arena, struct slice directory, struct slice *common);
+
+/* Calls `found` with each path below a git directory that git runs or obeys. */
+void git_layout_dangerous(struct arena *arena, struct slice directory, void (*found)(void *argument, struct slice path),
+                          void *argument);
+
 /* If `project` is a linked worktree: the directory its repository keeps for it,
  * and the one it keeps the shared part in. Believed only when the repository
  * itself, outside the project, points back at this worktree. The caller must see

@@ -560,8 +560,10 @@ void policy_resolve(struct policy *policy, const struct tree *tree, struct probl
         add_protected(policy, tree);
     for (size_t i = written; i < policy->paths.count; i++)
         follow(policy, tree, &policy->paths.items[i], problems, &err);
-    if (policy->filesystem.codex && !policy->filesystem.disabled)
+    if (policy->filesystem.codex && !policy->filesystem.disabled) {
+        build_index(policy);                   /* it asks what could be written without it */
         codex_protect(policy, tree, problems); /* follows them itself */
+    }
 
     follow_sockets(policy, tree);
     build_index(policy);
