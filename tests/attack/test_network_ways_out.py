@@ -4,6 +4,7 @@ Beside each stands the same thing where it is allowed, so that a broken client c
 pass for a wall."""
 
 import base64
+import pathlib
 import re
 import socket
 import struct
@@ -13,6 +14,7 @@ import pytest
 
 from remote_world import METADATA, MACHINE_V4, OTHER_V4, SERVER_V4, SERVER_V6
 
+CHANGED_HOST = pathlib.Path(__file__).parents[1] / "system" / "changed_host.py"
 BLOCKED = "X-Proxy-Error: blocked-by-allowlist"
 
 
@@ -249,6 +251,34 @@ def test_84_the_name_in_tls_is_the_one_that_was_allowed(inside, site, direct):
     assert inside(*tls("good.test", SERVER_V4, direct), allow=[SERVER_V4, "good.test"]).stdout == "200\n"
 
 
+def test_85_what_is_asked_for_inside_tls_is_seen_only_where_nothing_opaque_is_let_through(world, person, site):
+    """A limit that SECURITY.md names: the name in the clear is judged, and what follows is for the server's eyes."""
+    def run(network):
+        policy = person.file("policy.json", {"extends": ["preset:dev"], "network": {"allowedDomains": ["good.test"], **network}})
+        script = python("""
+            context = ssl.create_default_context(); context.check_hostname = False; context.verify_mode = ssl.CERT_NONE
+            try:
+                secure = context.wrap_socket(socket.create_connection(("good.test", 443), 9), server_hostname="good.test")
+                secure.sendall(b"GET /fronted HTTP/1.1\\r\\nHost: bad.test\\r\\nConnection: close\\r\\n\\r\\n")
+                print(secure.recv(4096).decode().split()[1])
+            except OSError:
+                print("broken off")
+            """)
+        return world.cloche(person, "run", "-s", policy, "--", *script).stdout
+
+    def fronted():
+        return [request[2]["Host"] for request in site.tls.requests if request[1] == "/fronted"]
+
+    site.tls.requests.clear()
+    assert run({"refuseOpaqueTunnels": True}) == "broken off\n" and fronted() == []
+    assert run({}) == "200\n" and fronted() == ["bad.test"]
+    # Where it can be seen, it has to be the name that was allowed.
+    words = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "-H", "Host: bad.test", "http://good.test/plain"]
+    policy = person.file("policy.json", {"extends": ["preset:dev"], "network": {"allowedDomains": ["good.test"],
+                                                                              "requireHostMatch": True}})
+    assert world.cloche(person, "run", "-s", policy, "--", *words).stdout == "421"
+
+
 def test_86_what_cannot_be_looked_into_is_refused_where_the_policy_says_so(world, person, site):
     def run(network, *command):
         policy = person.file("policy.json", {"extends": ["preset:dev"], "network": {"allowedDomains": ["good.test"], **network}})
@@ -302,6 +332,30 @@ def test_87_the_second_request_of_a_connection_is_judged_too(inside, site):
 def test_88_trace_is_refused(inside, site):
     answer = inside("curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "-X", "TRACE", "http://good.test/")
     assert answer.stdout == "405", answer
+
+
+def test_89_a_secret_is_not_handed_in_for_hosts_to_choose_from(world, person, site):
+    """Placeholders that only one host may turn into a secret are not built, and refused by name; denying is."""
+    secret = "secret-" + "0123456789abcdef"
+    key = person.file(person.home / "work/key", secret)
+    look = ["sh", "-c", 'cat "$0"; echo "$MY_WORD"; curl -s -H "X: $MY_WORD" http://good.test/89', key]
+
+    def run(mode):
+        settings = {"files": [{"path": str(key), "mode": mode}], "envVars": [{"name": "MY_WORD", "mode": mode}]}
+        policy = person.file("policy.json", {"extends": ["preset:dev"], "network": {"allowedDomains": ["good.test"]},
+                                             **({"credentials": settings} if mode else {})})
+        return world.cloche(person, "run", "-s", policy, "--allow-read", key.parent, "--", *look,
+                            environment={"MY_WORD": secret})
+
+    site.requests.clear()
+    answer = run("mask")
+    assert answer.returncode == 125 and answer.stdout == "" and site.requests == [], answer
+    assert "credentials.files[0]" in answer.stderr and "credentials.envVars[0]" in answer.stderr, answer
+    answer = run("deny")
+    assert secret not in answer.stdout and "Permission denied" in answer.stderr, answer
+    assert [request[2].get("X") for request in site.requests] == [None]
+    assert run(None).stdout.count(secret) == 2
+    assert site.requests[-1][2]["X"] == secret
 
 
 def test_90_a_relay_inside_gets_the_verdict_that_everybody_gets(inside, site):
@@ -413,6 +467,26 @@ def test_93_services_of_the_host_are_out_of_reach(inside, world, site):
     assert answer.stdout.splitlines()[:2] == ["Connection refused"] * 2, answer
     assert "redis" not in answer.stdout and not came and not own, answer
     assert "redis" in inside(*python(f"print(reach('localhost', {port}))"), options=["--host-port", port]).stdout
+
+
+NO_NETFILTER = ["/usr/bin/python3", CHANGED_HOST, "protocol", "12"]
+NO_NETWORK_NAMESPACE = ["unshare", "--user", "--map-current-user", "--keep-caps", "sh", "-c",
+                        'echo 0 >/proc/sys/user/max_net_namespaces && exec "$@"', "sh"]
+
+
+@pytest.mark.parametrize("lacking, options, words, network", [
+    (NO_NETFILTER, [], "nf_tables", {"allowAllUnixSockets": True}),
+    ([], ["--backend", "landlock"], "network.mode filtered", {}),
+    (NO_NETWORK_NAMESPACE, [], "network", {}),
+], ids=["nf_tables and a doorman", "namespaces", "network namespaces"])
+def test_95_where_there_can_be_no_filter_nothing_runs(world, person, site, lacking, options, words, network):
+    policy = person.file("policy.json", {"extends": ["preset:dev"], "network": {"allowedDomains": ["good.test"], **network}})
+    command = ["-s", policy, "--", "sh", "-c", "echo ran; curl -s http://good.test/"]
+    before = len(site.requests)
+    answer = world.run(person, *lacking, person.binaries / "cloche", "run", *options, *command)
+    assert answer.returncode == 125 and answer.stdout == "" and len(site.requests) == before, answer
+    assert words in answer.stderr, answer
+    assert world.cloche(person, "run", *command).stdout == "ran\npage / of good.test\n"
 
 
 def test_96_a_parent_proxy_is_not_asked_for_what_is_forbidden(world, person, site):

@@ -176,7 +176,7 @@ def test_redis(go, refused, world):
         refused(*words, "PING")
 
 
-def test_http2(go, world, person, site):
+def test_http2(go, refused, world, person, site):
     certificate, key = world.certificate(["site.test"])
     server = world.directory / "http2.js"
     server.write_text(textwrap.dedent(f"""
@@ -194,6 +194,8 @@ def test_http2(go, world, person, site):
             answer = go("curl", "-sS", "--http2", "--cacert", authority, *direct, f"https://site.test:{port}/a",
                         f"https://site.test:{port}/b", "-w", "%{http_version}\n", options=["--allow-read", authority])
             assert answer.stdout == "page /a over two\n2\npage /b over two\n2\n", answer
+            refused("curl", "-sS", "--http2", "--cacert", authority, *direct, f"https://site.test:{port}/a",
+                    options=["--allow-read", authority])
 
 
 def test_a_browser_shows_a_page(go, world, person, site):

@@ -115,6 +115,18 @@ REFUSED = {
     "address": (["curl", "-sSi", "--noproxy", "*", f"http://{OTHER_V4}/"], "X-Proxy-Error: blocked-by-allowlist"),
     "other protocol": (python(f"import socket; print(socket.create_connection(('{OTHER_V4}', 25), 9).recv(9))"), "reset by peer"),
     "urllib": (["/usr/bin/python3", "-c", "import urllib.request as u; u.urlopen('http://other.test/')"], "403"),
+    "curl over IPv6": (["curl", "-sS", "-6", "--noproxy", "*", "http://other.test/"], "Could not resolve host"),
+    "wget proxy": (["wget", "-O-", "http://other.test/"], "403"),
+    "node https": (["node", "-e", "require('https').get('https://other.test/').on('error', e => console.log(e.code))"], "ENOTFOUND"),
+    "asyncio": (python("import asyncio; asyncio.run(asyncio.open_connection('other.test', 80))"), "Name or service not known"),
+    "epoll": (python(f"""
+        import errno, select, socket
+        s = socket.socket(); s.setblocking(False)
+        s.connect_ex(("{OTHER_V4}", 25))
+        waiting = select.epoll(); waiting.register(s, select.EPOLLOUT | select.EPOLLET)
+        waiting.poll(9); waiting.modify(s, select.EPOLLIN | select.EPOLLET); waiting.poll(9)
+        print(errno.errorcode[s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)])
+        """), "ECONNRESET"),
 }
 
 

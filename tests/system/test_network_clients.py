@@ -53,7 +53,9 @@ def test_npm_installs_from_a_registry(go, world, person, site):
     answer = go(*install, allow=["packages.test"], seconds=120)
     assert answer.returncode == 0, answer
     assert (person.project / "node_modules/thing/index.js").read_text() == "module.exports = 42\n"
+    started, asked = time.monotonic(), len(site.requests)
     assert go(*install[:-1], "other", allow=["site.test"], seconds=120).returncode != 0
+    assert time.monotonic() - started < 20 and len(site.requests) == asked
 
 
 def test_pip_downloads_from_an_index(go, world, person, site):
@@ -70,7 +72,9 @@ def test_pip_downloads_from_an_index(go, world, person, site):
     answer = go(*words, allow=["packages.test"])
     assert answer.returncode == 0, answer
     assert (person.project / "thing-1.0-py3-none-any.whl").read_bytes() == wheel.getvalue()
+    started, asked = time.monotonic(), len(site.requests)
     assert go(*words, "-d", "elsewhere").returncode == 1
+    assert time.monotonic() - started < 20 and len(site.requests) == asked
 
 
 def test_node_speaks_https(go, world):

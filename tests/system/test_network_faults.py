@@ -15,7 +15,7 @@ import time
 
 import pytest
 
-from judging import wait_until
+from judging import processes, wait_until
 from remote_world import SERVER_V4, python
 
 
@@ -328,6 +328,121 @@ def test_the_supervisor_killed_leaves_nothing_behind(world, person, site):
     run.communicate()
     assert wait_until(lambda: not os.path.exists(f"/proc/{network}"))
     assert wait_until(lambda: world.run(person, "curl", "-s", f"http://127.0.0.1:{port}/").returncode == 7)
+
+
+class Endless:
+    """A server that sends without end, and knows when nobody takes it any more."""
+
+    def __init__(self, world):
+        self.port = world.port()
+        self.sent = 0
+        self.ended = threading.Event()
+        world.serve((SERVER_V4, self.port), self.talk)
+
+    def talk(self, connection):
+        try:
+            while True:
+                self.sent += connection.send(b"x" * 65536)
+        except OSError:
+            self.ended.set()
+
+    def flows(self):
+        before = self.sent
+        return wait_until(lambda: self.sent > before + (1 << 20))
+
+
+TAKE = """
+import os, socket, sys, time
+s = socket.create_connection(("site.test", {port}), 9); s.settimeout(9)
+print(len(s.recv(65536)) > 0, flush=True)
+size = 0
+try:
+    while data := s.recv(65536):
+        size += len(data)
+    print("end", size > 0)
+except OSError as error:
+    print(error.strerror, size > 0)
+"""
+
+
+def test_the_network_process_killed_in_the_middle_of_a_transfer_is_an_error_at_once(world, person, site):
+    server = Endless(world)
+    run = world.start(person, person.binaries / "cloche", "run", "--allow-domain", "site.test", "--",
+                      *python(TAKE.format(port=server.port)))
+    assert run.stdout.readline() == "True\n"
+    assert server.flows()
+    os.kill(network_process(run), signal.SIGKILL)
+    killed = time.monotonic()
+    stdout, stderr = run.communicate(timeout=60)
+    assert stdout in ("Connection reset by peer True\n", "end True\n"), (stdout, stderr)
+    assert time.monotonic() - killed < 5
+    assert "the network process has ended" in stderr and run.returncode == 0
+    assert server.ended.wait(10)
+
+
+def test_the_supervisor_killed_in_the_middle_of_a_transfer_ends_all_of_it(world, person, site):
+    server = Endless(world)
+    mark = f"mark-{os.urandom(6).hex()}"
+    run = world.start(person, person.binaries / "cloche", "run", "--allow-domain", "site.test", "--",
+                      *python(TAKE.format(port=server.port)), mark)
+    assert run.stdout.readline() == "True\n"
+    assert server.flows()
+    network = network_process(run)
+    os.kill(run.pid, signal.SIGKILL)
+    assert wait_until(lambda: not processes(mark), 5)
+    assert wait_until(lambda: not os.path.exists(f"/proc/{network}"), 5)
+    assert server.ended.wait(10)
+    run.communicate()
+
+
+NAMES_MAX = 32768
+FILL_NAMES = """
+import socket, struct
+asking = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); asking.settimeout(20); asking.connect(("8.8.8.8", 53))
+def ask(number):
+    label = b"n%d" % number
+    asking.send(struct.pack("!6H", 7, 0x100, 1, 0, 0, 0) + bytes([len(label)]) + label + b"\\4site\\4test\\0" + struct.pack("!HH", 1, 1))
+def status():
+    return asking.recv(4096)[3] & 15
+given = 0
+for first in range(0, COUNT, 64):
+    for number in range(first, first + 64):
+        ask(number)
+    given += sum(status() == 0 for _ in range(64))
+print(given)
+for number in (COUNT, 0, COUNT - 1):
+    ask(number)
+    print(status())
+"""
+
+
+def test_a_full_table_of_names_is_a_failure_of_the_server_and_old_names_stay(world, person, site):
+    """Names that a parent proxy resolves are given out without asking anybody."""
+    policy = person.file("policy.json", {"extends": ["preset:dev"], "network": {
+        "allowedDomains": ["*.site.test"], "parentProxy": {"http": f"http://{SERVER_V4}:1", "https": f"http://{SERVER_V4}:1"}}})
+    script = FILL_NAMES.replace("COUNT", str(NAMES_MAX))
+    answer = world.cloche(person, "run", "-s", policy, "--", "/usr/bin/python3", "-c", script)
+    no_error, server_failure = 0, 2
+    assert list(map(int, answer.stdout.split())) == [NAMES_MAX, server_failure, no_error, no_error], answer
+
+
+def test_a_refused_name_is_told_with_the_reason_to_who_can_read_it(go):
+    """NXDOMAIN with extended error 15 (blocked): musl ignores REFUSED."""
+    answer = go(*python(r"""
+        import socket, struct
+        def ask(name):
+            labels = b"".join(bytes([len(l)]) + l.encode() for l in name.split("."))
+            edns = b"\0" + struct.pack("!HHIH", 41, 1232, 0, 0)
+            message = struct.pack("!6H", 9, 0x100, 1, 0, 0, 1) + labels + b"\0" + struct.pack("!HH", 1, 1) + edns
+            s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(9); s.connect(("8.8.8.8", 53)); s.send(message)
+            reply = s.recv(4096)
+            at = reply.find(struct.pack("!H", 41), 12 + len(labels) + 4)
+            options = reply[at + 10:]
+            extended = struct.unpack("!HHH", options[:6])[2] if options[:2] == b"\0\x0f" else None
+            return reply[3] & 15, extended
+        print(*ask("other.test"), *ask("site.test"))
+        """))
+    assert answer.stdout == "3 15 0 None\n", answer
 
 
 def test_a_run_that_ends_ends_its_connections(world, person, site):
