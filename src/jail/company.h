@@ -21,9 +21,12 @@ enum { JAIL_WATCHES_MAX = 16 };
 /* Limits that a run can meet. */
 enum jail_limit { JAIL_MEMORY, JAIL_PROCESSES, JAIL_OPEN_FILES, JAIL_FILE_SIZE, JAIL_TIME };
 
-/* Whoever wants to know of those that were hit; they are said on stderr in any case. */
+/* Whoever wants to know what happens to a run. */
 struct jail_listener {
+    /* One was hit; that is said on stderr in any case. */
     void (*limit)(void *argument, enum jail_limit limit, const char *words);
+    /* The mask of a step of the plan was lost, and is there again. */
+    void (*renewed)(void *argument, size_t step);
     void *argument;
 };
 

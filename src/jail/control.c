@@ -54,7 +54,7 @@ int descriptor_receive(int socket)
     return count == 1 ? fd : -1;
 }
 
-bool report_send(int socket, enum report_kind kind, int value, const char *text)
+static bool send_report(int socket, enum report_kind kind, int value, const char *text, int flags)
 {
     struct report head;
     struct iovec parts[] = {
@@ -65,7 +65,17 @@ bool report_send(int socket, enum report_kind kind, int value, const char *text)
 
     head.kind = kind;
     head.value = value;
-    return sendmsg(socket, &message, MSG_NOSIGNAL) >= (ssize_t)offsetof(struct report, error);
+    return sendmsg(socket, &message, MSG_NOSIGNAL | flags) >= (ssize_t)offsetof(struct report, error);
+}
+
+bool report_send(int socket, enum report_kind kind, int value, const char *text)
+{
+    return send_report(socket, kind, value, text, 0);
+}
+
+bool report_offer(int socket, enum report_kind kind, int value)
+{
+    return send_report(socket, kind, value, "", MSG_DONTWAIT);
 }
 
 bool report_receive(int socket, struct report *report)

@@ -29,6 +29,8 @@ enum report_kind {
     REPORT_STOPPED,       /* the command was stopped by signal `value` */
     REPORT_TIMED_OUT,     /* the limit was reached, and nothing is alive any more */
     REPORT_LIMIT,         /* a limit was hit: `error` says which. More reports follow */
+    REPORT_RENEWED,       /* the mask of step `value` was lost, and is there again. More reports follow */
+    REPORT_SAID,          /* `error` is for whoever reads what cloche says. More reports follow */
     REPORT_ENDED          /* wait status in `value` */
 };
 
@@ -45,6 +47,8 @@ bool order_receive(int socket, struct order *order);
 bool descriptor_send(int socket, int fd);
 int descriptor_receive(int socket);
 bool report_send(int socket, enum report_kind kind, int value, const char *text);
+/* Without a text, and only if it need not wait for a supervisor that is stopped. */
+bool report_offer(int socket, enum report_kind kind, int value);
 bool report_receive(int socket, struct report *report);
 
 #endif

@@ -16,7 +16,12 @@ struct deadline deadline_in(uint64_t seconds)
 
     if (seconds == 0 || seconds >= century)
         return (struct deadline){0};
-    return (struct deadline){milliseconds_now() + (int64_t)seconds * 1000};
+    return deadline_after((int64_t)seconds * 1000);
+}
+
+struct deadline deadline_after(int64_t milliseconds)
+{
+    return (struct deadline){milliseconds_now() + milliseconds};
 }
 
 bool deadline_is_over(const struct deadline *deadline)

@@ -12,6 +12,8 @@ struct deadline {
 /* So many seconds from now; 0 is never. */
 struct deadline deadline_in(uint64_t seconds);
 
+struct deadline deadline_after(int64_t milliseconds);
+
 bool deadline_is_over(const struct deadline *deadline);
 
 /* For poll: milliseconds to wait at most, or -1. */

@@ -25,6 +25,7 @@
 #include "jail/mountfd.h"
 #include "jail/mounts.h"
 #include "jail/private_directory.h"
+#include "jail/renewal.h"
 #include "jail/sampler.h"
 #include "jail/spawn.h"
 #include "jail/sweep.h"
@@ -141,23 +142,31 @@ static bool begin(const struct outset *outset, int doorman, int control, struct 
     return false;
 }
 
-/* Puts the network's socket behind those that are kept; whatever is there is not
- * needed any more. */
-static bool place_network_socket(struct init *init, struct error *err)
+/* Puts a descriptor behind the `*kept` that are kept; whatever is there is not needed
+ * any more. */
+static bool keep(const struct init *init, int *fd, size_t *kept, struct error *err)
 {
-    int place = init->control + 1 + (int)init->handed.count;
+    int place = init->control + 1 + (int)*kept;
 
-    if (!init->network || init->inside == place)
-        return true;
-    if (dup3(init->inside, place, O_CLOEXEC) < 0)
-        return error_set_errno(err, errno, "cannot keep the network's socket");
-    init->inside = place;
+    if (*fd != place && dup3(*fd, place, O_CLOEXEC) < 0)
+        return error_set_errno(err, errno, "cannot keep a descriptor");
+    *fd = place;
+    (*kept)++;
     return true;
 }
 
-static size_t kept_descriptors(const struct init *init)
+/* The network's socket, and what masks are made from: that one may stand where the first
+ * is to be. */
+static bool keep_descriptors(struct init *init, size_t *kept, struct error *err)
 {
-    return init->handed.count + (init->network ? 1 : 0);
+    *kept = init->handed.count;
+    if (init->network && init->scratch >= 0) {
+        init->scratch = fcntl(init->scratch, F_DUPFD_CLOEXEC, init->control + 1 + (int)*kept + 2);
+        if (init->scratch < 0)
+            return error_set_errno(err, errno, "cannot keep a descriptor");
+    }
+    return (!init->network || keep(init, &init->inside, kept, err)) &&
+           (init->scratch < 0 || keep(init, &init->scratch, kept, err));
 }
 
 static bool set_up_namespaces(const struct init *init, struct mounts *mounts, struct error *err)
@@ -262,19 +271,54 @@ static _Noreturn void end_in_time(struct init *init, struct sampler *sampler)
     tell(init, REPORT_TIMED_OUT, 0, "");
 }
 
+static void tell_renewed(void *argument, size_t step)
+{
+    const struct init *init = argument;
+
+    report_offer(init->control, REPORT_RENEWED, (int)step);
+}
+
+/* False: what was to be hidden is in sight. */
+static bool renew_masks(const struct init *init, struct renewal *renewal)
+{
+    struct error error;
+
+    switch (renewal_look(renewal, &error)) {
+    case RENEWAL_GOES_ON:
+        return true;
+    case RENEWAL_BLIND:
+        error_wrap(&error, "what is hidden is not hidden again if it is replaced on the host meanwhile");
+        report_send(init->control, REPORT_SAID, 0, error.text);
+        return true;
+    case RENEWAL_FAILED:
+        break;
+    }
+    error_wrap(&error, "the run was ended");
+    report_send(init->control, REPORT_SAID, 0, error.text);
+    return false;
+}
+
 static void wait_for(struct init *init, const struct addressee *to, int signals, struct sampler *sampler, int *ended)
 {
+    struct renewal renewal;
     const struct deadline deadline = deadline_in(init->target.plan->wall_seconds);
     struct pollfd polled[] = {{.fd = init->control, .events = POLLIN},
                               {.fd = signals, .events = POLLIN},
-                              {.fd = init->network ? init->inside : -1, .events = POLLIN}};
+                              {.fd = init->network ? init->inside : -1, .events = POLLIN},
+                              {.fd = -1, .events = POLLIN}};
 
+    renewal_open(&renewal, init->target.plan, init->scratch);
+    renewal.renewed = tell_renewed;
+    renewal.argument = init;
     for (;;) {
-        if (poll(polled, 3, sampler_patience(sampler, deadline_patience(&deadline))) < 0)
+        int patience = sampler_patience(sampler, deadline_patience(&deadline));
+        polled[3].fd = renewal.changes;
+        if (poll(polled, 4, renewal_patience(&renewal, patience)) < 0)
             continue;
         if (deadline_is_over(&deadline))
             end_in_time(init, sampler);
-        if (!sampler_look(sampler)) {
+        /* Before anything that takes time. */
+        if (!renew_masks(init, &renewal) || !sampler_look(sampler)) {
             *ended = SIGKILL; /* as a wait status: end_the_rest kills it */
             return;
         }
@@ -305,9 +349,9 @@ static _Noreturn void run(struct init *init)
     sigset_t early;
     int signals;
     int ended = 0;
+    size_t kept;
 
-    if (!place_network_socket(init, &error) ||
-        !close_others(target->doorman, init->control, kept_descriptors(init), &error) ||
+    if (!keep_descriptors(init, &kept, &error) || !close_others(target->doorman, init->control, kept, &error) ||
         !watch_children(&signals, &error) || !sampler_open(target->plan, &sampler, &error) || sigpending(&early) < 0 ||
         !target_start(target, &to.command, &error))
         tell(init, REPORT_REFUSED, 0, error.text);
@@ -358,6 +402,7 @@ _Noreturn void init_in_namespaces(const struct outset *outset, int doorman, int 
         beginning.mounts.tripwire.socket = descriptor_receive(control);
     if (!set_up_namespaces(&own, &beginning.mounts, &error))
         tell(&own, why_not_mounted(outset), 0, error.text);
+    own.scratch = renewal_is_needed(&plan) ? beginning.mounts.scratch.tree : -1;
     run(&own);
 }
 
@@ -367,6 +412,7 @@ _Noreturn void init_confined(struct init *init)
 
     init->target.umask = umask(0);
     init->target.doorman = -1;
+    init->scratch = -1;
     if (!close_others(-1, init->control, 0, &error) || !set_up_confined(init, &error))
         tell(init, REPORT_REFUSED, 0, error.text);
     run(init);

@@ -13,8 +13,9 @@ struct init {
     struct handed handed;         /* its originals follow upon `control` */
     struct jail_network *network; /* NULL: the network is not filtered */
     int inside;                   /* the network's socket; follows upon `handed` */
-    int tripwire;                 /* the tripwire's socket, as the supervisor has it; -1: there is none */
-    sigset_t early;               /* signals that were there before this process */
+    int scratch;    /* what masks are renewed from; follows upon `inside`; -1: there is nothing to renew */
+    int tripwire;   /* the tripwire's socket, as the supervisor has it; -1: there is none */
+    sigset_t early; /* signals that were there before this process */
 
     /* The Landlock-only backend. */
     pid_t supervisor;

@@ -228,6 +228,28 @@ void supervise_say_limit(const struct supervised *run, enum jail_limit limit, co
         run->listener->limit(run->listener->argument, limit, words);
 }
 
+/* False: it is the last one. */
+static bool hear_report(struct supervised *run, const struct report *report)
+{
+    switch (report->kind) {
+    case REPORT_LIMIT:
+        supervise_say_limit(run, (enum jail_limit)report->value, report->error.text);
+        return true;
+    case REPORT_RENEWED:
+        if (run->listener)
+            run->listener->renewed(run->listener->argument, (size_t)report->value);
+        return true;
+    case REPORT_SAID:
+        log_error("%s", report->error.text);
+        return true;
+    case REPORT_STOPPED:
+        follow_stop(run, report->value);
+        return true;
+    default:
+        return false;
+    }
+}
+
 bool supervise(struct supervised *run, struct report *report, bool *timed_out)
 {
     struct pollfd polled[POLLED_COUNT];
@@ -248,11 +270,7 @@ bool supervise(struct supervised *run, struct report *report, bool *timed_out)
         if (polled[POLLED_REPORTS].revents) {
             if (!report_receive(run->control, report))
                 return false;
-            if (report->kind == REPORT_LIMIT) {
-                supervise_say_limit(run, (enum jail_limit)report->value, report->error.text);
-            } else if (report->kind == REPORT_STOPPED) {
-                follow_stop(run, report->value);
-            } else {
+            if (!hear_report(run, report)) {
                 *timed_out = report->kind == REPORT_TIMED_OUT;
                 return !*timed_out;
             }

@@ -309,6 +309,28 @@ static void tell_limit(void *argument, enum jail_limit limit, const char *words)
     events_tell(events, &event);
 }
 
+/* ---- masks ---- */
+
+static void tell_renewed(void *argument, size_t number)
+{
+    struct events *events = argument;
+    const struct plan *plan = &events->session->plan;
+
+    if (number >= plan->step_count)
+        return;
+    const struct step *step = &plan->steps[number];
+    const struct event event = {
+        .kind = EVENT_FS_READ,
+        .verdict = EVENT_OBSERVED,
+        .op = SLICE("mask"),
+        .object = step->path,
+        .reason = SLICE("replaced on the host while the command ran: in sight for a moment, then hidden again"),
+        .apart = SLICE("mask"),
+        .rule = step->origin,
+    };
+    events_tell(events, &event);
+}
+
 /* ---- the whole ---- */
 
 /* The log must be out of reach. In the state directory it is; a place of the
@@ -343,7 +365,7 @@ bool events_open(const struct session *session, struct jail_watch *watch, struct
                               .reads_watched = session->plan.doorman.reads,
                               .records = -1,
                               .doorman = -1,
-                              .listener = {tell_limit, events}};
+                              .listener = {tell_limit, tell_renewed, events}};
     *watch = (struct jail_watch){.fd = -1};
     watch_open(&events->watch);
     events->watch.write = write_line;

@@ -202,7 +202,8 @@ static struct corner *gather(const struct learning *learning, const struct watch
     for (size_t i = 0; i < watch->count; i++) {
         const struct watched *watched = watch->items[i];
         const struct event *event = &watched->event;
-        if (event->kind != kind || event->verdict != EVENT_OBSERVED)
+        /* What is kept apart of reads was none: a mask was lost. */
+        if (event->kind != kind || event->verdict != EVENT_OBSERVED || (kind == EVENT_FS_READ && event->apart.len))
             continue;
         struct slice top = corner_of(learning, event->object);
         if (top.len)

@@ -71,11 +71,12 @@ static void add(struct lines *lines, const struct watched *watched)
     *map_at(&lines->known, text_slice(&key)) = (void *)lines->count;
 }
 
-/* Of files that were written, only what was worth keeping apart is. */
+/* Of files that were read or written, only what was worth keeping apart is. */
 static bool is_worth_a_line(const struct event *event)
 {
-    return kind_words(event->kind) &&
-           (event->kind != EVENT_FS_WRITE || event->verdict != EVENT_OBSERVED || event->apart.len);
+    bool of_file = event->kind == EVENT_FS_READ || event->kind == EVENT_FS_WRITE;
+
+    return kind_words(event->kind) && (!of_file || event->verdict != EVENT_OBSERVED || event->apart.len);
 }
 
 static void gather(struct lines *lines, const struct watch *watch, enum event_kind kind, enum event_verdict verdict)
@@ -255,4 +256,5 @@ void summary_write(struct text *out, const struct watch *watch, const struct sum
     write_denials(out, watch, style);
     write_observed(out, watch, style, EVENT_EXEC_LATER, "made by this run, and may run outside of it later");
     write_observed(out, watch, style, EVENT_FS_WRITE, "changed by this run");
+    write_observed(out, watch, style, EVENT_FS_READ, "not hidden all the time");
 }

@@ -1,0 +1,266 @@
+/* A mount stays with what it was put on. When the host renames another file over a
+ * masked one, or deletes it and makes it anew, or does so with a directory above it,
+ * the mask goes with the old one. So pid 1, which is in the sandbox's mount namespace
+ * and may mount there, has the kernel tell it what appears in the directories that
+ * hold masks, and whether one of those above is moved. Whatever then is at a mask's
+ * place and is not a mask gets one, links too: nothing is followed.
+ *
+ * Most commands end before it has begun. What happened until then is seen by looking
+ * at each place once.
+ *
+ * The command can make as many names as it likes where it may write, and all of them
+ * are told here: so only names that masks have are looked at, and when the kernel's
+ * list was too short (it says so) each place is. */
+#include "jail/renewal.h"
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "jail/mountfd.h"
+#include "jail/mounts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    APPEARS = IN_CREATE | IN_MOVED_TO,
+    GOES = IN_MOVE_SELF | IN_DELETE_SELF,
+    LOST = GOES | IN_IGNORED | IN_UNMOUNT | IN_Q_OVERFLOW,
+    PATIENCE = 10, /* milliseconds: most commands have ended then */
+    READS_MAX = 64 /* before the command's end and signals have their turn */
+};
+
+static const bool is_place = false;
+static const bool is_above = true;
+
+/* What the kernel itself shows there is not exchanged by anybody. */
+static bool can_be_lost(const struct step *step)
+{
+    return (step->kind == STEP_HIDE_FILE || step->kind == STEP_HIDE_DIRECTORY || step->kind == STEP_EMPTY_FILE) &&
+           !path_covers(SLICE("/proc"), step->path) && !path_covers(SLICE("/sys"), step->path);
+}
+
+bool renewal_is_needed(const struct plan *plan)
+{
+    if (plan->backend != BACKEND_NAMESPACES)
+        return false;
+    for (size_t i = 0; i < plan->step_count; i++) {
+        if (can_be_lost(&plan->steps[i]))
+            return true;
+    }
+    return false;
+}
+
+void renewal_open(struct renewal *renewal, const struct plan *plan, int scratch)
+{
+    *renewal = (struct renewal){.plan = plan, .scratch = scratch, .changes = -1, .due = deadline_after(PATIENCE)};
+}
+
+int renewal_patience(const struct renewal *renewal, int patience)
+{
+    if (renewal->scratch < 0 || renewal->changes >= 0)
+        return patience;
+    int left = deadline_patience(&renewal->due);
+    return patience >= 0 && patience < left ? patience : left;
+}
+
+/* ---- hearing of it ---- */
+
+static int open_below(int directory, struct slice name)
+{
+    struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
+    char text[NAME_MAX + 1];
+
+    if (name.len >= sizeof text) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memcpy(text, name.ptr, name.len);
+    text[name.len] = '\0';
+    return (int)syscall(SYS_openat2, directory, text, &how, sizeof how);
+}
+
+/* A name may be both. */
+static void expect(struct renewal *renewal, struct slice name, const bool *above)
+{
+    void **place = map_at(&renewal->names, name);
+
+    if (!*place || *above)
+        *place = (void *)(uintptr_t)above;
+}
+
+/* By way of the working directory, so that no name is resolved twice. Directories that we
+ * may not read cannot be watched. */
+static void watch_directory(const struct renewal *renewal, int directory, uint32_t events)
+{
+    if (fchdir(directory) == 0)
+        inotify_add_watch(renewal->changes, ".", events | IN_ONLYDIR | IN_MASK_ADD);
+}
+
+/* Each directory above is watched before the next name is looked for in it, so nothing can be
+ * missed between the two. */
+static void watch_place(struct renewal *renewal, struct slice path)
+{
+    void **watched = map_at(&renewal->watched, path_parent(path));
+    struct slice rest = path_parent(path);
+    struct slice name;
+
+    expect(renewal, path_name(path), &is_place);
+    if (*watched)
+        return;
+    FD_CLEANUP int directory = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    while (directory >= 0 && path_next(&rest, &name)) {
+        watch_directory(renewal, directory, GOES);
+        int next = open_below(directory, name);
+        if (next < 0) {
+            watch_directory(renewal, directory, APPEARS);
+            next = open_below(directory, name);
+        }
+        if (next < 0) {
+            expect(renewal, name, &is_above);
+            return;
+        }
+        fd_close(&directory);
+        directory = next;
+    }
+    if (directory >= 0)
+        watch_directory(renewal, directory, GOES | APPEARS);
+    *watched = renewal;
+}
+
+/* From the beginning, where any of it was lost: what was moved is not to be watched any more. */
+static bool watch_all(struct renewal *renewal, struct error *err)
+{
+    fd_close(&renewal->changes);
+    arena_free(&renewal->arena);
+    renewal->watched = map_in(&renewal->arena);
+    renewal->names = map_in(&renewal->arena);
+    renewal->changes = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (renewal->changes < 0)
+        return error_set_errno(err, errno, "cannot watch for changes of files on the host");
+    for (size_t i = 0; i < renewal->plan->step_count; i++) {
+        if (can_be_lost(&renewal->plan->steps[i]))
+            watch_place(renewal, renewal->plan->steps[i].path);
+    }
+    return chdir("/") == 0;
+}
+
+/* ---- putting masks on ---- */
+
+/* Of the kind that fits what is there now, which may be another than was there. */
+static bool make_mask(const struct renewal *renewal, size_t number, bool directory, int *mount, struct error *err)
+{
+    const struct step *step = &renewal->plan->steps[number];
+    bool same = directory == (step->kind == STEP_HIDE_DIRECTORY);
+    char name[sizeof TRIPWIRE_DIRECTORY + 24];
+
+    snprintf(name, sizeof name, TRIPWIRE_DIRECTORY "/%zu", number);
+    if (same && step->watched && mountfd_clone(renewal->scratch, name, 0, mount, err))
+        return true;
+    if (directory)
+        return mountfd_clone(renewal->scratch, MASK_HIDDEN_DIRECTORY, 0, mount, err);
+    return mountfd_clone(renewal->scratch, step->kind == STEP_EMPTY_FILE ? MASK_EMPTY_FILE : MASK_HIDDEN_FILE, 0, mount,
+                         err);
+}
+
+/* -1: nothing is there that could be seen. */
+static int open_place(struct slice path)
+{
+    struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
+    char name[PATH_MAX];
+
+    if (path.len >= sizeof name)
+        return -1;
+    memcpy(name, path.ptr, path.len);
+    name[path.len] = '\0';
+    return (int)syscall(SYS_openat2, AT_FDCWD, name, &how, sizeof how);
+}
+
+static bool renew(const struct renewal *renewal, size_t number, struct error *err)
+{
+    struct slice path = renewal->plan->steps[number].path;
+    FD_CLEANUP int place = open_place(path);
+    FD_CLEANUP int mount = -1;
+    struct statx status;
+
+    /* The supervisor, who answers for some masks, is not asked anything. */
+    if (place < 0 || statx(place, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &status) < 0 ||
+        status.stx_attributes & STATX_ATTR_MOUNT_ROOT)
+        return true;
+    if (!make_mask(renewal, number, S_ISDIR(status.stx_mode), &mount, err))
+        return false;
+    if (move_mount(mount, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+        return errno == ENOENT || /* it is gone already, which will be told, too */
+               error_set_errno(err, errno, "cannot hide %.*s again, which was replaced on the host", (int)path.len,
+                               path.ptr);
+    renewal->renewed(renewal->argument, number);
+    return true;
+}
+
+/* Those that are called so; all of them for an empty name. */
+static bool renew_named(const struct renewal *renewal, struct slice name, struct error *err)
+{
+    for (size_t i = 0; i < renewal->plan->step_count; i++) {
+        const struct step *step = &renewal->plan->steps[i];
+        if (can_be_lost(step) && (name.len == 0 || slice_equal(path_name(step->path), name)) && !renew(renewal, i, err))
+            return false;
+    }
+    return true;
+}
+
+/* `*lost`: not all that is to be watched is. */
+static bool hear(const struct renewal *renewal, const char *events, size_t size, bool *lost, struct error *err)
+{
+    struct inotify_event event;
+
+    for (size_t at = 0; at + sizeof event <= size && !*lost; at += sizeof event + event.len) {
+        memcpy(&event, events + at, sizeof event);
+        if (event.mask & LOST) {
+            *lost = true;
+            continue;
+        }
+        struct slice name = slice_of(event.len ? events + at + sizeof event : "");
+        const bool *above = name.len ? map_get(&renewal->names, name) : NULL;
+        if (!above)
+            continue;
+        if (!renew_named(renewal, name, err))
+            return false;
+        *lost = *above;
+    }
+    return true;
+}
+
+/* Masks are looked at after all is watched: what happens from then on is told. */
+static enum renewal_news begin(struct renewal *renewal, struct error *err)
+{
+    if (!watch_all(renewal, err)) {
+        renewal->scratch = -1;
+        return RENEWAL_BLIND;
+    }
+    return renew_named(renewal, (struct slice){0}, err) ? RENEWAL_GOES_ON : RENEWAL_FAILED;
+}
+
+enum renewal_news renewal_look(struct renewal *renewal, struct error *err)
+{
+    char events[4096];
+    bool lost = false;
+
+    if (renewal->scratch < 0)
+        return RENEWAL_GOES_ON;
+    if (renewal->changes < 0)
+        return deadline_is_over(&renewal->due) ? begin(renewal, err) : RENEWAL_GOES_ON;
+    for (int i = 0; i < READS_MAX && !lost; i++) {
+        ssize_t size = read(renewal->changes, events, sizeof events);
+        if (size <= 0)
+            return RENEWAL_GOES_ON;
+        if (!hear(renewal, events, (size_t)size, &lost, err))
+            return RENEWAL_FAILED;
+    }
+    return lost ? begin(renewal, err) : RENEWAL_GOES_ON;
+}

@@ -1,0 +1,42 @@
+/* Masks that the host took away, put on again. Private to this room; pid 1's side.
+ *
+ * This is not a lock: what takes a mask's place is in sight until pid 1 has heard of
+ * it. SECURITY.md says which rules are held without that moment. */
+#ifndef CLOCHE_JAIL_RENEWAL_H
+#define CLOCHE_JAIL_RENEWAL_H
+
+#include "base/map.h"
+#include "jail/deadline.h"
+#include "plan/plan.h"
+
+struct renewal {
+    const struct plan *plan;
+    int scratch; /* -1: nothing is to be renewed */
+    int changes; /* inotify; -1: not yet */
+    struct deadline due;
+    struct arena arena; /* what the maps are in */
+    struct map watched; /* directories that hold masks, and are watched with all above them */
+    struct map names;   /* what appears under one of them is looked at; -> whether it may be a directory above a mask */
+    void (*renewed)(void *argument, size_t step); /* its mask is there again */
+    void *argument;
+};
+
+/* Is there a mask in the plan that can be lost? */
+bool renewal_is_needed(const struct plan *plan);
+
+/* `scratch` is what masks are made from; -1: nothing is to be renewed. */
+void renewal_open(struct renewal *renewal, const struct plan *plan, int scratch);
+
+/* How long poll may wait, in milliseconds, if others let it wait for `patience`; -1: for ever. */
+int renewal_patience(const struct renewal *renewal, int patience);
+
+enum renewal_news {
+    RENEWAL_GOES_ON,
+    RENEWAL_BLIND, /* nothing will be renewed: `err` says why */
+    RENEWAL_FAILED /* something that was hidden is in sight and cannot be hidden: `err` says what */
+};
+
+/* Begins when it is time to, and looks at what has changed since. */
+enum renewal_news renewal_look(struct renewal *renewal, struct error *err);
+
+#endif

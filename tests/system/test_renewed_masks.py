@@ -1,0 +1,199 @@
+"""When the host replaces what is hidden, or a directory above it, its mask goes with the old one. What is there now
+is hidden again at once, and told of. That it is in sight for a moment SECURITY.md says."""
+
+import ctypes
+import json
+import os
+import pathlib
+import signal
+import subprocess
+
+import pytest
+
+from judging import as_person, outside, processes, start, wait_until
+
+PYTHON = "/usr/bin/python3"
+LIBC = ctypes.CDLL(None, use_errno=True)
+AT_FDCWD, RENAME_EXCHANGE = -100, 2
+QUEUE = pathlib.Path("/proc/sys/fs/inotify/max_queued_events")
+
+# Reads what each line names until it is refused, or for as many seconds as the line says, and tells which.
+READER = """
+import os, sys, time
+print("begun", flush=True)
+for line in sys.stdin:
+    seconds, name = line[:-1].split()
+    end = time.monotonic() + int(seconds)
+    verdict = "seen"
+    while verdict == "seen":
+        try:
+            os.listdir(name) if os.path.isdir(name) else open(name).read()
+        except PermissionError:
+            verdict = "hidden"
+        except OSError as problem:
+            verdict = str(problem)
+        if time.monotonic() > end:
+            break
+    print(verdict, flush=True)
+"""
+
+
+class Reader:
+    """A run in which a program reads what it is told to."""
+
+    def __init__(self, person, *options, before=()):
+        person.file("secret", "the secret\n")
+        person.file("conf/deep/key", "the key\n")
+        person.file("vault/key", "the key\n")
+        person.file("plain", "plain\n")
+        names = ["secret", "conf/deep/key", "vault"]
+        settings = person.file("../policy.json", {"extends": ["preset:dev"], "filesystem": {
+            "denyRead": [str(person.project / name) for name in names]}})
+        self.person = person
+        self.events = person.file("../events.json", "")
+        words = ["run", *options, "--events", self.events, "-s", settings, "--", PYTHON, "-c", READER]
+        if before:
+            self.run = subprocess.Popen([*before, person.binaries / "cloche", *words], cwd=person.project,
+                                        env=person.environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, **as_person(person))
+        else:
+            self.run = start(person, *words, stdin=subprocess.PIPE)
+        assert self.run.stdout.readline() == "begun\n", self.run.communicate()[1]
+        for name in names:
+            assert self.read(name) == "hidden"
+        assert self.read("plain", 0) == "seen"
+
+    def read(self, name, seconds=20):
+        self.run.stdin.write(f"{seconds} {name}\n")
+        self.run.stdin.flush()
+        return self.run.stdout.readline()[:-1]
+
+    def end(self):
+        """What it said on stderr, and the paths that were hidden again, with how often."""
+        _, said = self.run.communicate(timeout=60)
+        renewed = {}
+        for line in map(json.loads, self.events.read_text().splitlines()):
+            if line.get("op") == "mask":
+                assert line["kind"] == "fs.read" and line["verdict"] == "observed" and line["rule"]["path"]
+                renewed[line["object"]] = line["count"]
+        return said, renewed
+
+
+@pytest.fixture
+def reader(person):
+    reader = Reader(person)
+    yield reader
+    reader.run.kill()
+    reader.run.communicate()
+
+
+def exchange(person, one, other):
+    names = [os.fsencode(person.project / name) for name in (one, other)]
+    assert LIBC.renameat2(AT_FDCWD, names[0], AT_FDCWD, names[1], RENAME_EXCHANGE) == 0
+
+
+CHANGES = {
+    "renamed over": ("secret", "echo new >.s; mv .s secret"),
+    "deleted and made anew": ("secret", "rm secret; echo new >secret"),
+    "moved away and made anew": ("secret", "mv secret old; echo new >secret"),
+    "a link instead": ("secret", "ln -sfn plain secret"),
+    "a directory instead": ("secret", "rm -r secret; mkdir secret"),
+    "linked from elsewhere": ("secret", "ln -f plain secret"),
+    "the directory above moved": ("conf/deep/key", "cp -r conf/deep x; mv conf/deep conf/old; mv x conf/deep"),
+    "two above moved, then made step by step": ("conf/deep/key", "mv conf old; mkdir -p conf/deep; echo new >conf/deep/key"),
+    "above deleted and made anew": ("conf/deep/key", "rm -r conf; mkdir conf; mkdir conf/deep; echo new >conf/deep/key"),
+    "a hidden directory moved away": ("vault", "mv vault old; mkdir vault; echo new >vault/key"),
+    "a file instead of a hidden directory": ("vault", "rm -r vault; echo new >vault"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_the_host_puts_in_the_place_of_something_hidden_is_hidden_and_told(reader, change):
+    name, script = CHANGES[change]
+    for _ in range(3):
+        outside(reader.person, f"rm -rf old conf/old; {script}")
+        assert reader.read(name) == "hidden"
+    outside(reader.person, "echo new >x; mv x plain")
+    assert reader.read("plain", 0) == "seen"
+    said, renewed = reader.end()
+    assert list(renewed) == [str(reader.person.project / name)]
+    assert "not hidden all the time" in said and f"{reader.person.project / name}: replaced on the host" in said
+
+
+def test_what_was_hidden_stays_hidden_under_its_new_name(reader):
+    outside(reader.person, "mv secret elsewhere; mv vault below; mv conf there")
+    for name in ("elsewhere", "below", "there/deep/key"):
+        assert reader.read(name) == "hidden"
+    assert reader.end()[1] == {}
+
+
+def test_a_file_exchanged_with_another_is_hidden(reader):
+    exchange(reader.person, "secret", "plain")
+    assert reader.read("secret") == "hidden"
+    assert list(reader.end()[1]) == [str(reader.person.project / "secret")]
+
+
+def test_it_ends_hidden_however_often_and_fast_it_is_replaced_while_somebody_reads(reader):
+    person = reader.person
+    spinning = start(person, "run", "-s", person.base / "home/policy.json", "--", PYTHON, "-c", """
+import os
+print("begun", flush=True)
+seen, refused = set(), 0
+while not os.path.exists("done"):
+    try:
+        seen.add(open("secret").read())
+    except PermissionError:
+        refused += 1
+    except OSError:
+        pass
+print(len(seen), refused)
+""")
+    assert spinning.stdout.readline() == "begun\n"
+    for number in range(500):
+        person.file("next", f"{number}\n").rename(person.project / "secret")
+    assert reader.read("secret") == "hidden"
+    person.file("done")
+    seen, refused = map(int, spinning.communicate(timeout=60)[0].split())
+    assert seen <= 500 and refused > 0
+    renewed = reader.end()[1][str(person.project / "secret")]
+    assert 1 <= renewed <= 500
+
+
+def test_hiding_again_survives_more_changes_than_the_kernel_keeps(reader):
+    """As many as the command likes to make."""
+    person = reader.person
+    init, = [int(pid) for pid in pathlib.Path(f"/proc/{reader.run.pid}/task/{reader.run.pid}/children").read_text().split()
+             if pathlib.Path(f"/proc/{pid}/comm").read_text() == "cloche\n"]
+    os.kill(init, signal.SIGSTOP)
+    try:
+        there, back = person.file("a"), person.project / "b"
+        for _ in range(int(QUEUE.read_text()) // 2 + 10):
+            there.rename(back).rename(there)
+        outside(person, "echo new >x; mv x secret")
+    finally:
+        os.kill(init, signal.SIGCONT)
+    assert reader.read("secret") == "hidden"
+    assert list(reader.end()[1]) == [str(person.project / "secret")]
+
+
+def test_where_changes_cannot_be_watched_that_is_said(person):
+    """And the positive control of all the others: a mask that nobody renews is lost."""
+    blind = ["unshare", "--user", "--map-root-user", "sh", "-ec", 'echo 0 >/proc/sys/user/max_inotify_instances; exec "$@"', "sh"]
+    reader = Reader(person, before=blind)
+    try:
+        outside(person, "echo new >x; mv x secret")
+        assert reader.read("secret", 1) == "seen"
+        said, renewed = reader.end()
+        assert renewed == {}
+        assert said.count("is not hidden again if it is replaced") == 1
+    finally:
+        reader.run.kill()
+
+
+def test_nothing_is_left_of_a_run_that_hides_again(reader):
+    outside(reader.person, "echo new >x; mv x secret")
+    assert reader.read("secret") == "hidden"
+    reader.run.kill()
+    reader.run.communicate()
+    assert wait_until(lambda: not processes(str(reader.person.project)))
+    assert outside(reader.person, "cat secret; rm secret; ls -A") == "new\nconf\nplain\nvault\n"
