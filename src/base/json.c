@@ -4,6 +4,8 @@
  * nearly everybody makes. */
 #include "base/json.h"
 
+#include <stdalign.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -226,29 +228,33 @@ void json_cleanup(json_t **value)
 }
 
 /* Global, because the library's hooks are: they are told nothing but a size. */
-static struct {
-    unsigned char *next;
-    size_t left;
-} kept;
+struct piece {
+    struct piece *older;
+    size_t used;
+    alignas(max_align_t) unsigned char bytes[64 * 1024];
+};
+
+static struct piece *newest;
 
 static void *take_kept(size_t size)
 {
-    enum { PIECE = 64 * 1024, ALIGNMENT = 16 };
+    const size_t alignment = alignof(max_align_t);
 
     if (size > SIZE_MAX / 2)
         return NULL;
-    size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-    if (size > PIECE / 2)
+    size = (size + alignment - 1) & ~(alignment - 1);
+    if (size > sizeof newest->bytes / 2)
         return malloc(size);
-    if (kept.left < size) {
-        kept.next = malloc(PIECE);
-        kept.left = kept.next ? PIECE : 0;
-        if (!kept.next)
+    if (!newest || sizeof newest->bytes - newest->used < size) {
+        struct piece *piece = malloc(sizeof *piece);
+        if (!piece)
             return NULL;
+        piece->older = newest;
+        piece->used = 0;
+        newest = piece;
     }
-    void *memory = kept.next;
-    kept.next += size;
-    kept.left -= size;
+    void *memory = newest->bytes + newest->used;
+    newest->used += size;
     return memory;
 }
 
@@ -257,9 +263,20 @@ static void leave_kept(void *memory)
     (void)memory;
 }
 
+static void give_back(void *memory)
+{
+    uintptr_t at = (uintptr_t)memory;
+
+    for (const struct piece *piece = newest; piece; piece = piece->older) {
+        if (at >= (uintptr_t)piece->bytes && at < (uintptr_t)piece->bytes + sizeof piece->bytes)
+            return;
+    }
+    free(memory);
+}
+
 void json_give_memory_back(void)
 {
-    json_set_alloc_funcs(malloc, free);
+    json_set_alloc_funcs(malloc, give_back);
 }
 
 void json_keep_memory(void)

@@ -25,7 +25,7 @@ json_t *json_from_tokens(const char *tokens);
  * memory that are never given back. */
 void json_keep_memory(void);
 
-/* Back to the usual, before anything was parsed: for commands that read without end. */
+/* From now on it is given back: for whoever reads without end. What was made before stays. */
 void json_give_memory_back(void);
 
 static inline struct slice json_slice(const json_t *string)

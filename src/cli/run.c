@@ -80,7 +80,7 @@ static void say_if_hidden(const struct session *session, const char *command)
         struct decision decision;
         struct error ignored;
         if (access(name, X_OK) != 0 ||
-            !decide_path(&session->policy, session->tree, OPERATION_READ, file, &real, &decision, &ignored))
+            !decide_path(arena, &session->policy, session->tree, OPERATION_READ, file, &real, &decision, &ignored))
             continue;
         if (!decision.allowed)
             log_error("%s is on this system, but hidden from the run: --allow-read %s", escaped(arena, file),

@@ -291,12 +291,12 @@ void decide_access(const struct policy *policy, struct slice path, struct decisi
     *writing = decide_write(policy, &contest, path, false);
 }
 
-bool decide_path(const struct policy *policy, const struct tree *tree, enum operation operation, struct slice path,
-                 struct slice *real, struct decision *decision, struct error *err)
+bool decide_path(struct arena *arena, const struct policy *policy, const struct tree *tree, enum operation operation,
+                 struct slice path, struct slice *real, struct decision *decision, struct error *err)
 {
     struct tree_place place;
 
-    if (!tree_follow(tree, policy->arena, path, &place, err))
+    if (!tree_follow(tree, arena, path, &place, err))
         return false;
     *real = place.path;
     *decision = decide_real_path(policy, operation, place.path);

@@ -40,9 +40,9 @@ bool decide_git_config(const struct policy *policy, struct slice path);
 /* Reading and writing at once. */
 void decide_access(const struct policy *policy, struct slice path, struct decision *reading, struct decision *writing);
 
-/* Follows links first. `*real` is what was judged. */
-bool decide_path(const struct policy *policy, const struct tree *tree, enum operation operation, struct slice path,
-                 struct slice *real, struct decision *decision, struct error *err);
+/* Follows links first. `*real` is what was judged; it is in `arena`, or a part of `path`. */
+bool decide_path(struct arena *arena, const struct policy *policy, const struct tree *tree, enum operation operation,
+                 struct slice path, struct slice *real, struct decision *decision, struct error *err);
 
 struct decision decide_connect(const struct policy *policy, const struct host *host, uint16_t port);
 struct decision decide_dns(const struct policy *policy, const struct host *host);

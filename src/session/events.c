@@ -7,6 +7,7 @@
 #include "session/events.h"
 
 #include "base/fd.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "doorman/records.h"
@@ -147,6 +148,20 @@ static bool is_nowhere(const struct event *event)
     return event->kind == EVENT_UNIX_CONNECT && !S_ISSOCK(status.st_mode);
 }
 
+/* The tree is looked at as it is now. The run's own remembers all that it ever saw,
+ * and would grow with each name that a command invents. */
+static void find_rule(struct arena *arena, struct events *events, struct event *event)
+{
+    struct session now = *events->session;
+    /* srt has no option to name. */
+    bool with_hint =
+        event->verdict == EVENT_DENIED && events->hints < HINTS_MAX && now.around.personality != PERSONALITY_SRT;
+
+    now.tree = tree_of_host(arena);
+    events->hints += with_hint;
+    event_find_rule(arena, &now, with_hint, event);
+}
+
 void events_tell(struct events *events, const struct event *event)
 {
     struct arena arena ARENA_CLEANUP = {0};
@@ -154,12 +169,8 @@ void events_tell(struct events *events, const struct event *event)
 
     if (!events->session->policy.violation.detection || is_nowhere(event) || is_ignored(events->session, event))
         return;
-    if (!watch_find(&events->watch, event)) {
-        /* srt has no option to name. */
-        bool with_hint = event->verdict == EVENT_DENIED && events->hints < HINTS_MAX &&
-                         events->session->around.personality != PERSONALITY_SRT;
-        events->hints += with_hint;
-        event_find_rule(&arena, events->session, with_hint, &full);
+    if (watch_wants(&events->watch, event)) {
+        find_rule(&arena, events, &full);
         say(&full);
     }
     watch_note(&events->watch, &full);
@@ -345,7 +356,8 @@ static bool check_log(const struct session *session, const char *path, struct er
 
     if (policy->violation.log_path.len == 0 || policy->filesystem.disabled)
         return true;
-    if (!decide_path(policy, session->tree, OPERATION_WRITE, path_parent(slice_of(path)), &real, &decision, &ignored) ||
+    if (!decide_path(session->arena, policy, session->tree, OPERATION_WRITE, path_parent(slice_of(path)), &real,
+                     &decision, &ignored) ||
         !decision.allowed || decision.backing != BACKING_HOST)
         return true;
     return error_set(err,
@@ -367,6 +379,8 @@ bool events_open(const struct session *session, struct jail_watch *watch, struct
                               .doorman = -1,
                               .listener = {tell_limit, tell_renewed, events}};
     *watch = (struct jail_watch){.fd = -1};
+    /* The policy has been read; what is from now on, for hints and by who embeds us, is for a moment. */
+    json_give_memory_back();
     watch_open(&events->watch);
     events->watch.write = write_line;
     events->watch.argument = events;

@@ -28,7 +28,7 @@
 enum {
     ENTRIES_MAX = 1000,
     CONTENT_MAX = GIT_CONFIG_SIZE_MAX,
-    /* Of all packages together: what JSON is read into is not given back. */
+    /* Of all packages together: whoever waits for the run to end waits for this. */
     PACKAGES_MAX = 4 * 1024 * 1024
 };
 

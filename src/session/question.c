@@ -348,8 +348,8 @@ bool question_answer(struct arena *arena, const struct session *session, const s
     switch (question->operation) {
     case OPERATION_READ:
     case OPERATION_WRITE:
-        if (!decide_path(policy, session->tree, question->operation, question->object, &answer->real, &answer->decision,
-                         err))
+        if (!decide_path(arena, policy, session->tree, question->operation, question->object, &answer->real,
+                         &answer->decision, err))
             return false;
         break;
     case OPERATION_UNIX:

@@ -41,11 +41,16 @@ static struct slice key_of(struct arena *arena, const struct event *event)
     return text_slice(&key);
 }
 
-struct watched *watch_find(struct watch *watch, const struct event *event)
+static bool has_room(const struct watch *watch)
+{
+    return watch->count < WATCH_EVENTS_MAX && watch->bytes < WATCH_BYTES_MAX;
+}
+
+bool watch_wants(const struct watch *watch, const struct event *event)
 {
     struct arena arena ARENA_CLEANUP = {0};
 
-    return map_get(&watch->known, key_of(&arena, event));
+    return has_room(watch) && !map_get(&watch->known, key_of(&arena, event));
 }
 
 static void write_line(const struct watch *watch, const struct event *event, const struct event_line *line)
@@ -113,7 +118,7 @@ void watch_note(struct watch *watch, const struct event *event)
         known->event.sent += event->sent;
         known->event.received += event->received;
         known->event.milliseconds += event->milliseconds;
-    } else if (watch->count < WATCH_EVENTS_MAX && watch->bytes < WATCH_BYTES_MAX) {
+    } else if (has_room(watch)) {
         keep(watch, key, event);
     } else {
         watch->unkept[event->kind]++;

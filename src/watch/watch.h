@@ -42,8 +42,8 @@ const char *watch_run(struct watch *watch);
 /* Copies what it keeps. The first of its kind is written at once. */
 void watch_note(struct watch *watch, const struct event *event);
 
-/* The event, where it is known already. */
-struct watched *watch_find(struct watch *watch, const struct event *event);
+/* Would it be kept, as the first of its kind? If not, it is only counted, and nobody need find out more of it. */
+bool watch_wants(const struct watch *watch, const struct event *event);
 
 /* At the end: what was told once and happened more often is told again, with its
  * count; and for each kind, how many events there was no room for. */
