@@ -408,6 +408,31 @@ def test_a21_moving_between_directories_gains_no_right(jail, secret, move):
     assert jail.never_told(secret)
 
 
+# B 35, 37
+
+
+@pytest.mark.parametrize("place", [".bun/bin", ".local/bin", ".cargo/bin", "go/bin", ".config/systemd/user",
+                                   ".config/autostart", ".ssh", "bin"])
+def test_b35_b37_what_the_users_own_programs_are_started_from_is_not_written(jail, place):
+    """Directories of $PATH, units, autostart: outside of what is writable, whether they are shown or not."""
+    directory = jail.person.home / place
+    program = jail.person.file(directory / "tool", "#!/bin/sh\necho original\n")
+    program.chmod(0o755)
+    jail.person.file("ordinary", "#!/bin/sh\necho evil\n")
+    jail.person.environment["PATH"] = f"{directory}:{jail.person.environment['PATH']}"
+    ways = [["create", directory / "git", "evil"], ["write", program, "evil"], ["open-truncating", program],
+            ["unlink", program], ["rename", "ordinary", program], ["rename", "ordinary", directory / "git"],
+            ["symlink", "ordinary", directory / "git"], ["mkdir", directory / "new"],
+            ["rename", directory, jail.person.project / "taken"]]
+    with unchanged(directory):
+        found = jail.attacks(*ways)
+    assert "ok" not in {outcome.verdict for outcome in found}, list(zip(ways, found))
+    # What $PATH leads to is there to be used, but for secrets.
+    if place != ".ssh":
+        assert jail.run("tool").stdout == "original\n"
+    assert jail.attacks(["create", "git", "fine"], ["rename", "ordinary", "tool"]) == [OK, OK]
+
+
 # H
 
 

@@ -157,6 +157,8 @@ def test_program_of_several_files_is_built_in_parallel_and_rebuilt(worker):
     assert work(worker, "touch src/part3.c; make -j2").count("-c -o") == 1
 
 
+# What packages bring along by mistake: protected names, but in a directory that the run made.
+EDITOR_FILES = [".vscode/settings.json", ".idea/workspace.xml", "lib/.idea/modules.xml"]
 NPM_LOCK = {"name": "app", "version": "1.0.0", "lockfileVersion": 3, "requires": True}
 
 
@@ -168,6 +170,8 @@ def node_project(worker):
             pytest.skip(f"{tool} is not installed")
     worker.file(worker.base / "dep/package.json", {"name": "dep", "version": "1.0.0", "main": "index.js"})
     worker.file(worker.base / "dep/index.js", "module.exports = 42;\n")
+    for name in EDITOR_FILES:
+        worker.file(worker.base / "dep" / name, "{}\n")
     worker.environment["npm_config_update_notifier"] = "false"
     outside(worker, "npm", "pack", "--silent", "--pack-destination", worker.base, worker.base / "dep")
     packed = worker.base / "dep-1.0.0.tgz"
@@ -184,15 +188,17 @@ def node_project(worker):
 
 
 def test_node_packages_come_from_the_cache_and_the_cache_stays_as_it_was(node_project):
-    said = work(node_project, "npm ci --offline --no-audit --no-fund; npm test")
-    assert said.endswith("tested\n")
-    assert (node_project.project / "node_modules/dep/index.js").read_text() == "module.exports = 42;\n"
-    assert outside(node_project, "node", "test.js") == "tested\n"
-    # Without the cache there is nothing it could come from: the package was not lying about elsewhere.
+    # Without the cache there is nothing it could come from: the package is not lying about elsewhere.
     policy = node_project.file("../../no-caches.json", {"extends": ["preset:dev"], "filesystem": {"caches": "none"}})
     node_project.freeze()
     answer = node_project.cloche("run", "-s", policy, "npm", "ci", "--offline")
     assert answer.returncode != 0 and "ENOTCACHED" in answer.stderr, answer.stderr
+    said = work(node_project, "npm ci --offline --no-audit --no-fund; npm test")
+    assert said.endswith("tested\n")
+    assert (node_project.project / "node_modules/dep/index.js").read_text() == "module.exports = 42;\n"
+    for name in EDITOR_FILES:
+        assert (node_project.project / "node_modules/dep" / name).read_text() == "{}\n"
+    assert outside(node_project, "node", "test.js") == "tested\n"
 
 
 def test_python_environment_is_made_and_runs_unit_tests(worker):
