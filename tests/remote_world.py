@@ -301,7 +301,11 @@ class World:
 
     def serve(self, address, talk, on_machine=False):
         """Each connection to `talk`, in a thread of its own. The list of those that came is given back."""
-        listener = self.listener(address, on_machine)
+        return self.attend(self.listener(address, on_machine), talk)
+
+    @staticmethod
+    def attend(listener, talk):
+        """The same with a socket that listens already."""
         came = []
 
         def handle(connection, peer):
@@ -370,10 +374,10 @@ class World:
         return ["nsenter", "-t", str(self.machine), "--net", "--mount", f"--wdns={cwd or person.project}",
                 "-S", str(person.uid), "-G", str(person.uid), "--", str(program), *(str(word) for word in arguments)]
 
-    def start(self, person, program, *arguments, environment=None, **keywords):
+    def start(self, person, program, *arguments, environment=None, cwd=None, **keywords):
         options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True,
                    "errors": "surrogateescape", **keywords}
-        return subprocess.Popen(self.words(person, program, *arguments),
+        return subprocess.Popen(self.words(person, program, *arguments, cwd=cwd),
                                 env={**person.environment, **(environment or {})}, **options)
 
     def run(self, person, program, *arguments, seconds=60, **keywords):

@@ -120,13 +120,48 @@ static const char *class_of(const struct guard *guard, const struct address *add
     return NULL;
 }
 
+static const char *denied_by_list(const struct guard *guard, const struct address *address, uint16_t port)
+{
+    struct address inner;
+
+    if (matches_any(guard->denied, address, port) ||
+        (guard_embedded(address, &inner) && matches_any(guard->denied, &inner, port)))
+        return "a deny-listed address";
+    return NULL;
+}
+
+const char *guard_refuses_own(const struct guard *guard, const struct address *address, uint16_t port)
+{
+    const char *what = denied_by_list(guard, address, port);
+    struct host host = {.is_address = true, .address = *address};
+
+    if (what || matches_any(guard->allowed, address, port))
+        return what;
+    return host_is_loopback(&host) ? NULL : "a non-loopback address";
+}
+
+bool guard_names_own(const struct guard *guard, const struct host *host, uint16_t port)
+{
+    struct slice name = {host->name, host->name_length};
+
+    if (host->is_address || !(slice_is(name, "localhost") || slice_ends(name, SLICE(".localhost"))))
+        return false;
+    for (size_t i = 0; guard->allowed && i < guard->allowed->count; i++) {
+        const struct host_pattern *pattern = &guard->allowed->items[i].pattern;
+        if (pattern->kind != HOST_PATTERN_ANY && host_pattern_matches(pattern, host, port))
+            return true;
+    }
+    return false;
+}
+
 const char *guard_refuses(const struct guard *guard, const struct address *address, uint16_t port)
 {
     struct address inner;
     bool carries = guard_embedded(address, &inner);
+    const char *listed = denied_by_list(guard, address, port);
 
-    if (matches_any(guard->denied, address, port) || (carries && matches_any(guard->denied, &inner, port)))
-        return "a deny-listed address";
+    if (listed)
+        return listed;
     /* What it carries earns it nothing: ::1 must not be allowed because 0.0.0.1 is. */
     if (matches_any(guard->allowed, address, port))
         return NULL;

@@ -26,6 +26,13 @@ void guard_close(struct guard *guard);
 /* NULL: it may be dialled. Else what it is, in srt's words: "a loopback address". */
 const char *guard_refuses(const struct guard *guard, const struct address *address, uint16_t port);
 
+/* The same for an address of `localhost`, or a name below it, that the policy allows by
+ * name: who does so means this machine, and nothing else. */
+const char *guard_refuses_own(const struct guard *guard, const struct address *address, uint16_t port);
+
+/* Is it such a name? "*" says nothing about this machine. */
+bool guard_names_own(const struct guard *guard, const struct host *host, uint16_t port);
+
 /* The IPv4 address that an IPv6 one carries: mapped, compatible, 6to4, NAT64,
  * Teredo, ISATAP. */
 bool guard_embedded(const struct address *address, struct address *inner);

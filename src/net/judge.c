@@ -91,10 +91,14 @@ static struct slice why_not(const struct decision *decision)
 static void judge_addresses(struct judgement *judgement, const struct decision *decision)
 {
     const struct net_question *question = judgement->question;
+    const struct guard *guard = &judgement->judge->guard;
+    bool own = guard_names_own(guard, &judgement->host, question->port);
     const char *worst = NULL;
 
     for (unsigned i = 0; i < question->address_count; i++) {
-        const char *what = guard_refuses(&judgement->judge->guard, &question->addresses[i], question->port);
+        const struct address *address = &question->addresses[i];
+        const char *what =
+            own ? guard_refuses_own(guard, address, question->port) : guard_refuses(guard, address, question->port);
         if (what)
             worst = worst ? worst : what;
         else

@@ -70,20 +70,11 @@ static struct slice trimmed(struct slice text)
     return text;
 }
 
-static bool is_this_machine(const struct host *host)
-{
-    static const uint8_t loopback_v6[16] = {[15] = 1};
-
-    if (!host->is_address)
-        return slice_is((struct slice){host->name, host->name_length}, "localhost");
-    return host->address.v6 ? memcmp(host->address.bytes, loopback_v6, 16) == 0 : host->address.bytes[0] == 127;
-}
-
 bool route_skips_parent(const struct policy *policy, const struct host *host, uint16_t port)
 {
     struct slice rest = policy->network.parent_proxy.no_proxy;
 
-    if (is_this_machine(host))
+    if (host_is_loopback(host))
         return true;
     for (;;) {
         size_t length = slice_find(rest, ',');

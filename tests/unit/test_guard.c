@@ -158,6 +158,47 @@ static void test_an_address_that_is_allowed_by_itself_may_be_a_result(void **sta
     assert_non_null(judged(&guard, "::1"));
 }
 
+static bool means_this_machine(const struct guard *guard, const char *name)
+{
+    struct host host;
+    struct error err;
+
+    assert_true(host_parse(slice_of(name), &host, &err));
+    return guard_names_own(guard, &host, 443);
+}
+
+static const char *judged_as_own(const struct guard *guard, const char *text)
+{
+    struct address address = address_of(text);
+
+    return guard_refuses_own(guard, &address, 443);
+}
+
+static void test_localhost_is_this_machine_where_the_policy_names_it(void **state)
+{
+    struct host_rule allowed_rule;
+    struct host_rule denied_rule;
+    struct host_rules allowed;
+    struct host_rules denied = {0};
+    struct guard guard = {.allowed = &allowed, .denied = &denied};
+
+    (void)state;
+    add_rule(&allowed, &allowed_rule, "*");
+    assert_false(means_this_machine(&guard, "localhost"));
+    add_rule(&allowed, &allowed_rule, "*.localhost");
+    assert_true(means_this_machine(&guard, "app.localhost"));
+    assert_false(means_this_machine(&guard, "localhost"));
+    add_rule(&allowed, &allowed_rule, "localhost:443");
+    assert_true(means_this_machine(&guard, "localhost"));
+    assert_false(means_this_machine(&guard, "localhost.test"));
+    assert_false(means_this_machine(&guard, "127.0.0.1"));
+    assert_null(judged_as_own(&guard, "127.0.0.1"));
+    assert_null(judged_as_own(&guard, "::1"));
+    assert_string_equal(judged_as_own(&guard, "192.0.2.1"), "a non-loopback address");
+    add_rule(&denied, &denied_rule, "127.0.0.1");
+    assert_string_equal(judged_as_own(&guard, "127.0.0.1"), "a deny-listed address");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +207,7 @@ int main(void)
         cmocka_unit_test(test_ipv4_hidden_in_ipv6_has_the_same_verdict),
         cmocka_unit_test(test_what_the_policy_denies_as_an_address_is_refused_as_a_result),
         cmocka_unit_test(test_an_address_that_is_allowed_by_itself_may_be_a_result),
+        cmocka_unit_test(test_localhost_is_this_machine_where_the_policy_names_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
