@@ -59,6 +59,7 @@ struct srt_options {
     const char *shell_text;
     const char *control_fd;
     bool debug;
+    bool ended; /* by "--": what follows is a command, whatever it is called */
     char **words;
 };
 
@@ -130,6 +131,7 @@ static enum parsed parse(struct arena *arena, char **argv, struct srt_options *o
     while (*next && (*next)[0] == '-' && (*next)[1]) {
         const char *word = *next;
         if (strcmp(word, "--") == 0) {
+            options->ended = true;
             next++;
             break;
         }
@@ -165,6 +167,30 @@ static enum parsed parse(struct arena *arena, char **argv, struct srt_options *o
     }
     options->words = next;
     return PARSED;
+}
+
+/* srt's other commands, by the names under which people would look for them. */
+static const char *missing_command(const struct srt_options *options)
+{
+    const char *word = options->shell_text ? NULL : options->words[0];
+
+    if (!word || options->ended)
+        return NULL;
+    if (strcmp(word, "proxy") == 0)
+        return "`srt proxy` is not built: each command has proxies of its own";
+    if (strcmp(word, "windows-install") == 0 || strcmp(word, "windows-uninstall") == 0)
+        return "this is for Windows, and cloche is for Linux";
+    return NULL;
+}
+
+/* For -d and SRT_DEBUG: all that is about to be done. */
+static void say_plan(const struct session *session)
+{
+    const struct options no_options = {0};
+    struct text out = text_in(session->arena);
+
+    report_plan(&no_options, session, &out);
+    fwrite(text_slice(&out).ptr, 1, out.len, stderr);
 }
 
 /* The bash that srt would use: the first on PATH. */
@@ -274,6 +300,8 @@ static int run(struct arena *arena, const struct srt_options *options, int contr
         return refuse(session, &err);
     if (personality_objects(session))
         return SRT_STATUS_ERROR;
+    if (options->debug && !options->session)
+        say_plan(session);
     enum jail_end end = session_run(session, request.command, request.control_fd, head_start, &status, &err);
     if (end == JAIL_NO_PROC) {
         request.shares_proc = true;
@@ -317,7 +345,8 @@ int srt_main(int argc, char **argv)
     case PARSED:
         break;
     }
-    if (options.debug || (debug && *debug))
+    options.debug = options.debug || (debug && *debug);
+    if (options.debug)
         log_set_level(LOG_VERBOSE);
     if (options.control_fd && !options_descriptor(options.control_fd, &control_fd)) {
         log_error("--control-fd needs the number of an open descriptor from 3 on, not \"%s\"",
@@ -328,6 +357,10 @@ int srt_main(int argc, char **argv)
         return srt_check_main(&arena, options.settings_text);
     if (!options.shell_text && !options.words[0]) {
         say("Error: No command specified. Use -c <command> or provide command arguments.\n");
+        return SRT_STATUS_ERROR;
+    }
+    if (missing_command(&options)) {
+        log_error("%s; `srt -- %s` runs a program of that name", missing_command(&options), options.words[0]);
         return SRT_STATUS_ERROR;
     }
     take_out_of_sight(&arena, &options.settings_text);

@@ -1,9 +1,10 @@
 """The personality `srt`: its command line, its words, its statuses, its environment.
-(What it says of settings files is test_srt_settings.py's subject.)"""
+(What it says of settings files is test_srt_settings.py's subject; what settings mean, row by row, test_srt_rows.py's.)"""
 
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -174,3 +175,40 @@ def test_unknown_option_is_not_taken_for_a_command(person):
     answer = person.srt("--\x1bbogus", "true")
     assert answer.returncode == 1
     assert answer.stderr == "error: unknown option '--\\x1bbogus'\n"
+
+
+@pytest.mark.parametrize("words", [["proxy", "--listen", "x"], ["windows-install"], ["windows-uninstall"]])
+def test_commands_of_srt_that_are_not_built_are_refused_by_name(person, settings, words):
+    refused = person.srt(*words)
+    assert refused.returncode == 1 and f"`srt -- {words[0]}` runs a program of that name" in refused.stderr, refused
+    person.file("bin/" + words[0], "#!/bin/sh\necho mine\n").chmod(0o755)
+    path = f"{person.project}/bin:{person.environment['PATH']}"
+    assert person.srt("--", *words, environment={"PATH": path}).stdout == "mine\n"
+
+
+@pytest.mark.parametrize("option, environment", [(["-d"], {}), (["--debug"], {}), ([], {"SRT_DEBUG": "1"})])
+def test_nothing_is_said_unless_debugging_is_on(person, settings, option, environment):
+    quiet = person.srt("echo", "out")
+    assert (quiet.stdout, quiet.stderr) == ("out\n", "")
+    loud = person.srt(*option, "echo", "out", environment=environment)
+    assert loud.stdout == "out\n"
+    assert str(settings) in loud.stderr and "files, in the order the jail makes them" in loud.stderr
+
+
+def started(person, command):
+    process = subprocess.Popen([person.binaries / "srt", "-c", command], cwd=person.project, env=person.environment, text=True,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, **as_person(person))
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_reaches_the_command_whose_status_is_the_answer(person, settings, number):
+    """srt 0.0.83 ends with 0 for the first two, and the command with no signal that it could handle."""
+    name = signal.Signals(number).name
+    process = started(person, f"trap 'echo got {name}; exit 5' {name[3:]}; echo ready; while :; do sleep 0.02; done")
+    process.send_signal(number)
+    assert (process.communicate(timeout=20)[0], process.returncode) == (f"got {name}\n", 5)
+    process = started(person, "echo ready; exec sleep 60")
+    process.send_signal(number)
+    assert process.wait(20) == 128 + number
