@@ -16,11 +16,6 @@
 
 enum { MAP_TEXT_MAX = 16384 };
 
-bool identity_is_mapped_by_parent(uid_t user)
-{
-    return user == 0;
-}
-
 static bool write_file(const char *path, const char *text, size_t length, struct error *err)
 {
     FD_CLEANUP int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -33,18 +28,20 @@ static bool write_file(const char *path, const char *text, size_t length, struct
     return true;
 }
 
-static bool write_own_map(const char *path, unsigned id, struct error *err)
+static bool write_to_child(pid_t child, const char *name, const char *text, size_t length, struct error *err)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)child, name);
+    return write_file(path, text, length, err);
+}
+
+static bool write_own_map(pid_t child, const char *name, unsigned id, struct error *err)
 {
     char line[64];
     int length = snprintf(line, sizeof line, "%u %u 1\n", id, id);
 
-    return write_file(path, line, (size_t)length, err);
-}
-
-bool identity_map_self(uid_t user, gid_t group, struct error *err)
-{
-    return write_file("/proc/self/setgroups", "deny", 4, err) && write_own_map("/proc/self/uid_map", user, err) &&
-           write_own_map("/proc/self/gid_map", group, err);
+    return write_to_child(child, name, line, (size_t)length, err);
 }
 
 static bool write_identity_map(pid_t child, const char *name, struct error *err)
@@ -75,11 +72,13 @@ static bool write_identity_map(pid_t child, const char *name, struct error *err)
             return error_set(err, "cannot copy %s: it is too long", path);
         used += (size_t)written;
     }
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)child, name);
-    return write_file(path, lines, used, err);
+    return write_to_child(child, name, lines, used, err);
 }
 
 bool identity_map_child(pid_t child, struct error *err)
 {
+    if (geteuid() != 0)
+        return write_to_child(child, "setgroups", "deny", 4, err) && write_own_map(child, "uid_map", geteuid(), err) &&
+               write_own_map(child, "gid_map", getegid(), err);
     return write_identity_map(child, "uid_map", err) && write_identity_map(child, "gid_map", err);
 }

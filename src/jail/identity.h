@@ -6,11 +6,8 @@
 
 #include <sys/types.h>
 
-/* True for root, whose maps the parent writes: identity_map_child. Everybody
- * else writes a map of one line for himself: identity_map_self. Ids are those
- * from before the namespace: without a map they read as nobody's in there. */
-bool identity_is_mapped_by_parent(uid_t user);
-bool identity_map_self(uid_t user, gid_t group, struct error *err);
+/* In the parent, who has the time for it while the child makes its other
+ * namespaces. */
 bool identity_map_child(pid_t child, struct error *err);
 
 #endif

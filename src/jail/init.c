@@ -1,4 +1,4 @@
-/* Pid 1: writes its id maps, makes the mounts, starts the command, then reaps.
+/* Pid 1: makes the mounts, starts the command, then reaps.
  * It keeps the capabilities it has over its own namespaces: that is what keeps
  * the command, which has the same user id, from tracing it or reading its
  * memory. Signals do not reach it from inside (the kernel drops those pid 1 has
@@ -18,7 +18,6 @@
 #include "jail/control.h"
 #include "jail/deadline.h"
 #include "jail/deliver.h"
-#include "jail/identity.h"
 #include "jail/jail.h"
 #include "jail/limits.h"
 #include "jail/linger.h"
@@ -107,12 +106,10 @@ struct beginning {
     struct rlimit open_files;
 };
 
-static bool take_namespaces(const struct outset *outset, int control, struct error *err)
+static bool take_namespaces(int control, struct error *err)
 {
     if (!spawn_other_namespaces(err))
         return false;
-    if (!identity_is_mapped_by_parent(outset->user))
-        return identity_map_self(outset->user, outset->group, err);
     await(control, ORDER_MAPPED);
     return true;
 }
@@ -132,7 +129,7 @@ static bool begin(const struct outset *outset, int doorman, int control, struct 
     if (!close_others(doorman, control, 0, err))
         return false;
     *kind = REPORT_NO_NAMESPACES;
-    if (!take_namespaces(outset, control, err))
+    if (!take_namespaces(control, err))
         return false;
     handed_replace_files(&beginning->handed, control + 1);
     if (limits_make_room(mounts_descriptors(NULL), &beginning->open_files, err) &&

@@ -11,8 +11,6 @@ struct outset {
     bool shares_proc; /* the host's /proc instead of a fresh one */
     bool keep_file_capabilities;
     uint64_t memory; /* what the run's tmpfs may take; 0: the kernel's own limit */
-    uid_t user;      /* as seen outside */
-    gid_t group;
 };
 
 static inline struct outset outset_of(const struct plan *plan)
@@ -21,14 +19,12 @@ static inline struct outset outset_of(const struct plan *plan)
         .shares_proc = plan->policy->around.shares_proc,
         .keep_file_capabilities = plan->keep_file_capabilities,
         .memory = plan->memory.value,
-        .user = geteuid(),
-        .group = getegid(),
     };
 }
 
 static inline struct outset outset_guess(void)
 {
-    return (struct outset){.user = geteuid(), .group = getegid()};
+    return (struct outset){0};
 }
 
 /* The same sandbox to begin with? */
