@@ -45,6 +45,9 @@ static int read_path(const struct reader *reader, size_t which, int directory, s
     bool below_base = reader->request->how.resolve & (RESOLVE_IN_ROOT | RESOLVE_BENEATH);
     if (error || (operand->path[0] == '/' && !below_base))
         return error;
+    /* Found before the descriptor is looked at. */
+    if (operand->length == 0 && (which != 0 || !(reader->request->flags & AT_EMPTY_PATH)))
+        return ENOENT;
     return copy_base(reader->house, reader->request->thread, directory, &operand->base);
 }
 
