@@ -4,6 +4,7 @@ else. Each was a hole once.
 
 Judged from outside, by what stands in the directory that was there before, and by what git does there."""
 
+import errno
 import os
 import subprocess
 import time
@@ -11,7 +12,7 @@ import time
 import pytest
 
 from attacking import OK, PATIENCE, unchanged
-from judging import as_person, start
+from judging import ATTEMPT, as_person, start, where_mounted
 
 MILLISECONDS = 700
 
@@ -322,6 +323,7 @@ def test_h105_no_sandbox_of_a_programs_own_is_undone_in_silence(jail):
 
 
 BECOME = """
+import errno
 import os
 os.setgroups([]); os.setgid(1001); os.setuid(1001)
 for path, flags in (('secret', os.O_WRONLY), ('new', os.O_WRONLY | os.O_CREAT), ('open/new', os.O_WRONLY | os.O_CREAT)):
@@ -343,3 +345,68 @@ def test_h105_who_has_become_an_ordinary_user_has_no_rights_of_roots_left(jail):
     assert answer.stdout == "Permission denied\nPermission denied\ndone\n", answer
     assert (person.project / "secret").read_text() == "original"
     assert (person.project / "open/new").stat().st_uid == 1001
+
+
+# --- directories that everybody may write to -----------------------------------
+
+STRANGER = 12345
+SETTINGS = ("protected_symlinks", "protected_regular", "protected_fifos")
+OPENED = ATTEMPT + """
+import errno
+import os
+making = os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK
+holding = os.open("shared/fifo", os.O_RDONLY | os.O_NONBLOCK)
+for name, flags in (("own-link", making), ("link", making), ("own", making), ("file", making), ("file", os.O_WRONLY),
+                    ("fifo", making), ("fifo", os.O_WRONLY | os.O_NONBLOCK)):
+    print(name, attempt(os.open, "shared/" + name, flags, 0o600))
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make what is a stranger's")
+@pytest.mark.parametrize("setting", [0, 1])
+def test_what_a_stranger_put_into_a_shared_directory_is_opened_where_the_kernel_would_open_it(jail, setting):
+    """The doorman walks and opens by itself, where fs.protected_symlinks and its like know nothing of it."""
+    person = jail.person
+    shared = person.directory(person.project / "shared")
+    for name in ("file", "own"):
+        person.file(shared / name).chmod(0o666)
+    os.mkfifo(shared / "fifo")
+    os.chmod(shared / "fifo", 0o666)
+    for name in ("link", "own-link"):
+        person.link(shared / name, f"../made-by-{name}")
+    for name in ("file", "fifo", "link"):
+        os.chown(shared / name, STRANGER, STRANGER, follow_symlinks=False)
+    shared.chmod(0o1777)
+    told = person.file(person.base / "setting", f"{setting}\n")
+    covered = "\n".join(f"mount --bind {told} /proc/sys/fs/{name}" for name in SETTINGS)
+    answer = where_mounted(person, covered, "run", "--", "/usr/bin/python3", "-c", OPENED)
+    refused = errno.EACCES if setting else 0
+    assert answer.stdout.splitlines() == ["own-link 0", f"link {refused}", "own 0", f"file {refused}", "file 0",
+                                          f"fifo {refused}", "fifo 0"], answer.stderr
+    assert (person.project / "made-by-own-link").exists()
+    assert (person.project / "made-by-link").exists() == (setting == 0)
+
+
+# --- what only a pattern lets be written ---------------------------------------
+
+THROUGH = ATTEMPT + """
+import ctypes, errno, os
+library = ctypes.CDLL(None, use_errno=True)
+def attribute(fd):
+    if library.fsetxattr(fd, b"user.x", b"1", 1, 0) < 0:
+        raise OSError(ctypes.get_errno(), "")
+for name, flags in (("sub/a.log", os.O_WRONLY), ("sub/a.log", os.O_RDONLY), ("sub/plain", os.O_RDONLY)):
+    fd = os.open(name, flags)
+    print(attempt(os.chmod, fd, 0o600), attempt(os.utime, fd, (1, 1)), attempt(attribute, fd), attempt(os.truncate, fd, 0))
+"""
+
+
+def test_what_a_pattern_lets_be_written_is_changed_through_descriptors_too_and_nothing_else_is(jail):
+    """Such a file is opened where only the doorman may write, and must not lose its name there."""
+    person = jail.person
+    log, plain = (person.file(f"sub/{name}", "content\n") for name in ("a.log", "plain"))
+    policy = {"filesystem": {"allowWrite": ["$PROJECT_DIR/**/*.log"]}}
+    with unchanged(plain):
+        answer = jail.run("/usr/bin/python3", "-c", THROUGH, policy=policy)
+    assert answer.stdout == f"0 0 0 0\n0 0 0 {errno.EINVAL}\n{f'{errno.EROFS} ' * 3}{errno.EINVAL}\n", answer
+    assert log.stat().st_mtime == 1 and log.stat().st_size == 0 and log.stat().st_mode & 0o777 == 0o600
