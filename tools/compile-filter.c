@@ -305,9 +305,8 @@ static void judge_fcntl(struct program *program, unsigned variant)
 {
     const uint32_t set_lease = 1024;
 
-    (void)variant;
     load(program, ARGUMENT(1));
-    answer_if_equal(program, set_lease, error(EACCES));
+    answer_if_equal(program, set_lease, refusal(variant, EACCES));
     answer(program, SECCOMP_RET_ALLOW);
 }
 
@@ -354,7 +353,7 @@ static void judge_personality(struct program *program, unsigned variant)
 static void refuse_set_id_mode(struct program *program, unsigned variant, unsigned argument)
 {
     load(program, ARGUMENT(argument));
-    answer_if_any_bit(program, variant & VARIANT_ROOT ? S_ISUID | S_ISGID : S_ISUID, error(EPERM));
+    answer_if_any_bit(program, variant & VARIANT_ROOT ? S_ISUID | S_ISGID : S_ISUID, refusal(variant, EPERM));
     answer(program, variant & VARIANT_FILES_ASKED ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW);
 }
 
@@ -532,7 +531,7 @@ static void ask_doorman(struct program *program, uint32_t architecture, unsigned
 
     if (variant & VARIANT_FILES_ASKED) {
         answer_all(program, architecture, ask, asked_about_files, COUNT(asked_about_files));
-        answer_all(program, architecture, error(EOPNOTSUPP), other_rules, COUNT(other_rules));
+        answer_all(program, architecture, refusal(variant, EOPNOTSUPP), other_rules, COUNT(other_rules));
         for (size_t i = 0; i < COUNT(absent_with_it); i++)
             add_case(program, (struct call_case){.number = absent_with_it[i], .action = error(ENOSYS)});
     }

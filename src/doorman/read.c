@@ -138,9 +138,6 @@ static int read_how(const struct reader *reader)
     bool makes = request->how.flags & (O_CREAT | tmpfile_bit);
     if (request->how.mode & ~(uint64_t)07777 || (request->how.mode && !makes))
         return EINVAL;
-    /* What the filter refuses where it sees the mode. */
-    if (request->how.mode & S_ISUID || (geteuid() == 0 && request->how.mode & S_ISGID))
-        return EPERM;
     return 0;
 }
 
@@ -399,15 +396,25 @@ static int read_metadata(const struct reader *reader)
     }
 }
 
+/* What the filter refuses where it sees the mode, and sends here where that is told of. */
+static bool sets_id(const struct request *request)
+{
+    uint64_t mode = request->kind == REQUEST_OPEN ? request->how.mode : request->mode;
+    bool counts = request->kind == REQUEST_OPEN || request->kind == REQUEST_CHMOD || request->kind == REQUEST_MKNOD;
+
+    return counts && mode & (geteuid() == 0 ? S_ISUID | S_ISGID : S_ISUID);
+}
+
 int read_request(const struct house *house, const struct seccomp_notif *call, struct request *request)
 {
     struct reader reader = {house, call, request};
+    int error;
 
     request_begin(request, call->id, (pid_t)call->pid);
     request->call = call->data.nr;
     request->refusal = refuse_find_denied(house, call->data.nr);
     if (!request->refusal)
-        request->refusal = refuse_find(&call->data, house->policy->seccomp.block_unix_sockets);
+        request->refusal = refuse_find(&call->data, house->policy->seccomp.block_unix_sockets, geteuid() == 0);
     if (request->refusal) {
         request->kind = REQUEST_REFUSED;
         return 0;
@@ -422,6 +429,11 @@ int read_request(const struct house *house, const struct seccomp_notif *call, st
     default:
         request->umask = copy_umask(house, request->thread);
         request->other_user = copy_user(house, request->thread, &request->as_user, &request->as_group);
-        return read_metadata(&reader);
+        error = read_metadata(&reader);
+        if (!sets_id(request))
+            return error;
+        request->kind = REQUEST_REFUSED;
+        request->refusal = &refuse_set_id;
+        return 0;
     }
 }

@@ -1,13 +1,21 @@
 /* The errors are those of tools/compile-filter.c; tests/unit/test_filters.c holds
  * the two together. Nothing here lets anything through: a mistake gives another
- * error, never a success. */
+ * error, never a success. (Modes are looked at again when a request has been read.) */
 #include "doorman/refuse.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
+#ifndef SYS_fchmodat2
+#define SYS_fchmodat2 452
+#endif
+#ifndef SYS_landlock_create_ruleset
+#define SYS_landlock_create_ruleset 444
+#endif
 #ifndef SYS_quotactl_fd
 #define SYS_quotactl_fd 443
 #endif
@@ -36,6 +44,56 @@ static const struct refusal_of_call all_unix = {EPERM, false, "seccomp.blockUnix
 static const struct refusal_of_call datagrams = {
     EACCES, false, "unix datagram sockets are refused unless network.unixDatagram allows them"};
 
+const struct refusal_of_call refuse_set_id = {
+    EPERM, false, "a file with the set-user-id or set-group-id bit would lend its owner's rights to others"};
+static const struct refusal_of_call leases = {EACCES, false, "whoever opens a file with a lease on it is kept waiting"};
+static const struct refusal_of_call other_rules = {
+    EOPNOTSUPP, true, "the doorman, who opens files in its place, would not stand under rules that it makes"};
+
+static bool sets_id(uint64_t mode, bool is_root)
+{
+    return mode & (is_root ? S_ISUID | S_ISGID : S_ISUID);
+}
+
+/* The mode of an open counts where a file may be made. */
+static bool makes_set_id(uint64_t flags, uint64_t mode, bool is_root)
+{
+    const uint64_t making = O_CREAT | (O_TMPFILE & ~O_DIRECTORY);
+
+    return flags & making && sets_id(mode, is_root);
+}
+
+static const struct refusal_of_call *find_mode(const struct seccomp_data *call, bool is_root)
+{
+    const uint64_t *arguments = (const uint64_t *)call->args;
+    bool refused = false;
+
+    switch (call->nr) {
+#ifdef SYS_open
+    case SYS_open:
+        refused = makes_set_id(arguments[1], arguments[2], is_root);
+        break;
+    case SYS_creat:
+    case SYS_chmod:
+    case SYS_mknod:
+#endif
+    case SYS_fchmod:
+        refused = sets_id(arguments[1], is_root);
+        break;
+    case SYS_openat:
+        refused = makes_set_id(arguments[2], arguments[3], is_root);
+        break;
+    case SYS_fchmodat:
+    case SYS_fchmodat2:
+    case SYS_mknodat:
+        refused = sets_id(arguments[2], is_root);
+        break;
+    default:
+        break;
+    }
+    return refused ? &refuse_set_id : NULL;
+}
+
 static const struct refusal_of_call *find_ioctl(const struct seccomp_data *call)
 {
     const unsigned type_bits = 0xff00;
@@ -56,9 +114,9 @@ static const struct refusal_of_call *find_socket(const struct seccomp_data *call
     }
 }
 
-static const struct refusal_of_call *find_machine(int number)
+static const struct refusal_of_call *find_machine(const struct seccomp_data *call, bool is_root)
 {
-    switch (number) {
+    switch (call->nr) {
     case SYS_quotactl:
     case SYS_quotactl_fd:
     case SYS_swapon:
@@ -91,11 +149,11 @@ static const struct refusal_of_call *find_machine(int number)
     case SYS_request_key:
         return &keys;
     default:
-        return NULL;
+        return find_mode(call, is_root);
     }
 }
 
-const struct refusal_of_call *refuse_find(const struct seccomp_data *call, bool blocks_unix)
+const struct refusal_of_call *refuse_find(const struct seccomp_data *call, bool blocks_unix, bool is_root)
 {
     switch (call->nr) {
     case SYS_bpf:
@@ -142,7 +200,11 @@ const struct refusal_of_call *refuse_find(const struct seccomp_data *call, bool 
     case SYS_socket:
     case SYS_socketpair:
         return find_socket(call, blocks_unix);
+    case SYS_fcntl:
+        return &leases;
+    case SYS_landlock_create_ruleset:
+        return &other_rules;
     default:
-        return find_machine(call->nr);
+        return find_machine(call, is_root);
     }
 }

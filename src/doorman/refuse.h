@@ -19,8 +19,11 @@ struct refusal_of_call {
 bool refuse_note_denied(struct house *house);
 const struct refusal_of_call *refuse_find_denied(const struct house *house, int number);
 
+/* Of modes, which may be in memory where no filter sees them. */
+extern const struct refusal_of_call refuse_set_id;
+
 /* NULL: it is a call that the doorman performs. `blocks_unix`: no unix socket is
- * to be had at all. */
-const struct refusal_of_call *refuse_find(const struct seccomp_data *call, bool blocks_unix);
+ * to be had at all; `is_root`: nor a file with the set-group-id bit. */
+const struct refusal_of_call *refuse_find(const struct seccomp_data *call, bool blocks_unix, bool is_root);
 
 #endif

@@ -141,7 +141,8 @@ void tripwire_take(struct mounts *mounts, const struct plan *plan)
         received = recv(inside->socket, &armed, sizeof armed, 0);
     while (received < 0 && errno == EINTR);
     if (received == (ssize_t)sizeof armed)
-        mount = fsmount(inside->context, FSMOUNT_CLOEXEC, MOUNT_SAFE_READ_ONLY | MOUNT_ATTR_NOEXEC);
+        /* Not noexec: then nobody would be asked about who wants to execute what is hidden. */
+        mount = fsmount(inside->context, FSMOUNT_CLOEXEC, MOUNT_SAFE_READ_ONLY);
     /* Kernels before 6.15 refuse to clone from what is not attached. */
     if (mount >= 0 && move_mount(mount, "", mounts->scratch.tree, TRIPWIRE_DIRECTORY, MOVE_MOUNT_F_EMPTY_PATH) == 0 &&
         (count_watched(plan) <= A_FEW || list(mount)))

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { STATUS_MAX = 4096 };
@@ -30,18 +31,33 @@ static void find_program(pid_t pid, char program[PATH_MAX])
     program[length < 0 ? 0 : length] = '\0';
 }
 
-bool caller_find(pid_t thread, struct caller *caller)
+static bool read_entry(pid_t thread, const char *name, char text[STATUS_MAX])
 {
     char path[32];
+
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)thread, name);
+    FD_CLEANUP int file = thread > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    ssize_t length = file < 0 ? -1 : read(file, text, STATUS_MAX - 1);
+    text[length < 0 ? 0 : length] = '\0';
+    return length > 0;
+}
+
+bool caller_executes(pid_t thread)
+{
+    char text[STATUS_MAX];
+
+    /* "59 0x7ffd... " */
+    long call = read_entry(thread, "syscall", text) ? strtol(text, NULL, 10) : -1;
+    return call == SYS_execve || call == SYS_execveat;
+}
+
+bool caller_find(pid_t thread, struct caller *caller)
+{
     char status[STATUS_MAX];
 
     *caller = (struct caller){0};
-    snprintf(path, sizeof path, "/proc/%d/status", (int)thread);
-    FD_CLEANUP int file = thread > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    ssize_t length = file < 0 ? -1 : read(file, status, sizeof status - 1);
-    if (length <= 0)
+    if (!read_entry(thread, "status", status))
         return false;
-    status[length] = '\0';
     caller->pid = (pid_t)strtol(field(status, "\nTgid:\t"), NULL, 10);
     caller->parent = (pid_t)strtol(field(status, "\nPPid:\t"), NULL, 10);
     const char *numbers = field(status, "\nNSpid:\t");

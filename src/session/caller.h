@@ -17,4 +17,7 @@ struct caller {
 /* False if there is none any more. */
 bool caller_find(pid_t thread, struct caller *caller);
 
+/* Is this thread, which waits in a system call, about to execute something? */
+bool caller_executes(pid_t thread);
+
 #endif

@@ -34,6 +34,8 @@ static void tell(struct session_tripwire *tripwire, const struct tripped *trippe
     const struct step *step = &tripwire->events->session->plan.steps[tripped->number];
     struct caller caller;
 
+    if (tripped->if_executing && !caller_executes(tripped->thread))
+        return;
     if (!caller_find(tripped->thread, &caller) || !caller.is_inside)
         return;
     struct event event = {

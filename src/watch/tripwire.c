@@ -94,14 +94,6 @@ static size_t begin(const struct request *request, void *answer)
     return answer_with(request, 0, sizeof out, answer);
 }
 
-static size_t attributes(const struct tripwires *wires, const struct request *request, void *answer)
-{
-    struct fuse_attr_out out = {.attr_valid = FOR_EVER, .attr = look(wires, request->head.nodeid)};
-
-    memcpy(body_of(answer), &out, sizeof out);
-    return answer_with(request, 0, sizeof out, answer);
-}
-
 static size_t open_root(const struct request *request, void *answer)
 {
     const struct fuse_open_out out = {0};
@@ -225,17 +217,37 @@ static bool asks_whether_it_is_there(const struct request *request)
     return access.mask == F_OK;
 }
 
+static void trip(const struct request *request, struct tripped *tripped)
+{
+    tripped->by_somebody = true;
+    tripped->number = (size_t)(request->head.nodeid - FIRST_NODE);
+    tripped->thread = (pid_t)request->head.pid;
+}
+
 static size_t refuse(const struct tripwires *wires, const struct request *request, void *answer,
                      struct tripped *tripped)
 {
     if (asks_whether_it_is_there(request))
         return answer_with(request, 0, 0, answer);
-    if (wire_of(wires, request->head.nodeid) != WIRE_NONE && is_reading(request, tripped)) {
-        tripped->by_somebody = true;
-        tripped->number = (size_t)(request->head.nodeid - FIRST_NODE);
-        tripped->thread = (pid_t)request->head.pid;
-    }
+    if (wire_of(wires, request->head.nodeid) != WIRE_NONE && is_reading(request, tripped))
+        trip(request, tripped);
     return answer_with(request, EACCES, 0, answer);
+}
+
+/* What it looks like holds for ever, and still the kernel asks again before it
+ * refuses to execute what nobody may. */
+static size_t attributes(const struct tripwires *wires, const struct request *request, void *answer,
+                         struct tripped *tripped)
+{
+    struct fuse_attr_out out = {.attr_valid = FOR_EVER, .attr = look(wires, request->head.nodeid)};
+
+    if (wire_of(wires, request->head.nodeid) == WIRE_FILE) {
+        trip(request, tripped);
+        tripped->op = "execve";
+        tripped->if_executing = true;
+    }
+    memcpy(body_of(answer), &out, sizeof out);
+    return answer_with(request, 0, sizeof out, answer);
 }
 
 size_t tripwire_answer(const struct tripwires *wires, const void *bytes, size_t size, void *answer,
@@ -254,7 +266,7 @@ size_t tripwire_answer(const struct tripwires *wires, const void *bytes, size_t 
     case FUSE_INIT:
         return begin(&request, answer);
     case FUSE_GETATTR:
-        return attributes(wires, &request, answer);
+        return attributes(wires, &request, answer, tripped);
     case FUSE_STATFS:
         return sizes(&request, answer);
     case FUSE_RELEASEDIR:

@@ -30,8 +30,9 @@ struct tripwires {
 struct tripped {
     bool by_first;     /* nobody: pid 1 was told of wires, and put them up */
     bool by_somebody;  /* else nothing of this holds */
+    bool if_executing; /* the kernel asks in the same words for who wants to execute it, and is refused */
     size_t number;     /* of the wire */
-    const char *op;    /* what was asked for: lookup, open, access, readlink */
+    const char *op;    /* what was asked for: lookup, open, access, readlink, execve */
     struct slice name; /* below the wire, in the request's bytes; empty: the wire itself */
     pid_t thread;      /* as whoever mounted it counts */
 };

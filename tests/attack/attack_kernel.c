@@ -59,6 +59,17 @@ static const struct {
     {"syslog", SYS_syslog},
     {"acct", SYS_acct},
     {"quotactl", SYS_quotactl},
+    {"fchmod", SYS_fchmod},
+    {"fchmodat", SYS_fchmodat},
+    {"fchmodat2", 452},
+    {"openat", SYS_openat},
+    {"mknodat", SYS_mknodat},
+    {"fcntl", SYS_fcntl},
+    {"landlock_create_ruleset", 444},
+#ifdef SYS_creat
+    {"chmod", SYS_chmod},
+    {"creat", SYS_creat},
+#endif
 };
 
 static long call_number(const char *name)

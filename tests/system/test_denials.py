@@ -148,6 +148,14 @@ CALLS = [
     Call("call personality 0x400000", "EPERM", allow_call("personality"), True),
     Call("call perf_event_open", "EPERM", allow_call("perf_event_open")),
     Call("call userfaultfd", "EPERM", allow_call("userfaultfd")),
+    Call("call chmod @. 0x9ed", "EPERM"),
+    Call("call fchmod 0 0x9ed", "EPERM"),
+    Call("call fchmodat -100 @. 0x9ed", "EPERM"),
+    Call("call fchmodat2 -100 @. 0x9ed", "EPERM"),
+    Call("call openat -100 @new 0x41 0x9ed", "EPERM"),
+    Call("call creat @new 0x9ed", "EPERM"),
+    Call("call mknodat -100 @new 0x89ed", "EPERM"),
+    Call("call fcntl 0 1024 0", "EACCES"),
 ]
 
 
@@ -228,8 +236,10 @@ def test_each_denied_change_of_a_file_is_told_once_and_its_hint_allows_it(glass)
 
 def test_each_refused_system_call_is_told_once_and_by_name(glass):
     attempts = [call.attempt.split(" ") for call in CALLS]
-    outcomes, events = glass.attempt(*attempts, ["call", "io_uring_setup"], ["call", "io_uring_setup"])
-    assert outcomes == [*(call.error for call in CALLS), "ENOSYS", "ENOSYS"]
+    outcomes, events = glass.attempt(*attempts, ["call", "io_uring_setup"], ["call", "io_uring_setup"],
+                                     ["call", "landlock_create_ruleset", "0", "0", "1"])
+    assert outcomes == [*(call.error for call in CALLS), "ENOSYS", "ENOSYS", "EOPNOTSUPP"]
+    assert not (glass.person.project / "new").exists()
     denied = [event for event in events if event["verdict"] == "denied"]
     for call, event in zip(CALLS, denied):
         assert (event["kind"], event["op"], event["object"]) == ("syscall", call.call, call.call)
@@ -241,7 +251,7 @@ def test_each_refused_system_call_is_told_once_and_by_name(glass):
     # What programs try and do without is no denial; folded into one.
     probes = [event for event in events if event["verdict"] != "denied"]
     assert [(event["op"], event["verdict"], event["count"]) for event in probes] == [
-        ("io_uring_setup", "observed", 1), ("io_uring_setup", "observed", 2)]
+        ("io_uring_setup", "observed", 1), ("landlock_create_ruleset", "observed", 1), ("io_uring_setup", "observed", 2)]
 
 
 @pytest.mark.parametrize("call", [call for call in CALLS if call.works], ids=lambda call: call.attempt)

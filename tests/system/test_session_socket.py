@@ -1,11 +1,13 @@
 """--session-fd: whoever started a run is asked about hosts, and told of events, over one socket."""
 
 import json
+import shlex
 import socket
 import subprocess
 
 import pytest
 
+from flooding import flood
 from judging import as_person
 
 GET = "curl -s -o /dev/null -w '%{http_code} ' --max-time 20 --noproxy '' -x http://localhost:3128 http://"
@@ -76,6 +78,16 @@ def test_only_true_allows(converse, answer):
     talk.say({"answer": talk.hear("ask")["ask"], **answer})
     talk.hear("end")
     assert talk.end()[0] == "403 "
+
+
+def test_questions_are_asked_and_answered_in_a_flood_of_denials(converse, person):
+    place = person.directory(person.base / "out")
+    words = shlex.join(flood(str(place), 10**9))
+    talk = converse("--allow-read", place, "-c", f"{words} & {GET}127.0.0.1:9/; sleep 1; {GET}127.0.0.1:9/; kill $!")
+    talk.say({"ready": True, "asks": True})
+    for _ in range(2):
+        talk.say({"answer": talk.hear("ask")["ask"], "allow": True})
+    assert talk.end()[0].replace("here\n", "") == "502 502 "
 
 
 def test_what_lists_decide_is_not_asked(converse):

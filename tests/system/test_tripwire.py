@@ -57,6 +57,8 @@ only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can cover /d
 PROBES = {
     "file": ("open('secret')", "open", "secret"),
     "listing": ("os.listdir('vault')", "open", "vault"),
+    "executing": ("os.execv('secret', ['x'])", "execve", "secret"),
+    "executing-below": ("os.execv('vault/key', ['x'])", "lookup", "vault/key"),
     "below": ("open('vault/key')", "lookup", "vault/key"),
     "status-below": ("os.stat('vault/key')", "lookup", "vault/key"),
     "entering": ("os.chdir('vault')", "access", "vault"),

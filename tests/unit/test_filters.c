@@ -96,7 +96,7 @@ static int run_filter(size_t variant, const struct seccomp_data *data)
 /* Where refusals are told of, the doorman gives the error that else the filter gives. */
 static int judge(size_t variant, const struct seccomp_data *data)
 {
-    const struct refusal_of_call *refusal = refuse_find(data, variant & FILTER_NO_UNIX);
+    const struct refusal_of_call *refusal = refuse_find(data, variant & FILTER_NO_UNIX, variant & FILTER_ROOT);
     int answer = run_filter(variant, data);
 
     return answer == ASKED && refusal && variant & FILTER_WATCHED ? refusal->error : answer;
@@ -356,7 +356,7 @@ static void test_what_is_refused_is_told_of_where_somebody_listens(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         const struct seccomp_data data = {.nr = (int)refused[i], .arch = (uint32_t)OWN};
-        assert_non_null(refuse_find(&data, false));
+        assert_non_null(refuse_find(&data, false, false));
         assert_int_equal(run_filter(FILTER_FILES_ASKED | FILTER_WATCHED, &data), ASKED);
         assert_true(run_filter(FILTER_FILES_ASKED, &data) > ALLOWED);
         assert_true(run_filter(FILTER_WATCHED, &data) > ALLOWED); /* nobody listens there */
