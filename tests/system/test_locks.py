@@ -1,8 +1,15 @@
-"""explain names the locks that really stop something, and says so where none does."""
+"""explain names the locks that really stop something, and says so where none does.
 
+That there are two is shown by taking one away: strace answers its system calls in the kernel's place, so that cloche
+believes it has been set."""
+
+import json
 import socket
+import subprocess
 
 import pytest
+
+from judging import PATIENCE, as_person
 
 
 def answer(person, question, *options):
@@ -76,3 +83,51 @@ def test_sockets_in_run_are_out_of_sight(person):
     told = answer(person, "unix:/run/docker.sock")
     assert (told["verdict"], told["locks"]) == ("denied", ["mount", "doorman"])
     assert person.cloche("run", "sh", "-c", "ls -A /run | grep -v -x user").stdout == ""
+
+
+# The second lock
+
+NO_READ_ONLY_MOUNTS = "inject=mount_setattr:retval=0"
+NO_NEW_ROOT = "inject=pivot_root,umount2:retval=0"
+NO_LANDLOCK = "inject=landlock_restrict_self:retval=0"
+
+
+def without(person, injections, filesystem, *command):
+    """A run with neither doorman nor filter, whose system calls are answered by strace. How many were, and the answer."""
+    policy = json.dumps({"extends": [], "filesystem": filesystem, "seccomp": {"enabled": False}})
+    trace = person.base / "trace"
+    answer = subprocess.run(["strace", "-f", "-qq", "-o", trace, "-e", "trace=mount_setattr,pivot_root,umount2,"
+                             "landlock_restrict_self", *(word for each in injections for word in ("-e", each)),
+                             person.binaries / "cloche", "run", "-q", "--backend", "namespaces", "-s", policy,
+                             "--allow-degraded", "late-names", *command], cwd=person.project, env=person.environment,
+                            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, check=False,
+                            **as_person(person))
+    return trace.read_text().count("INJECTED"), answer
+
+
+def test_writes_outside_fail_by_landlock_where_no_mount_is_read_only(person):
+    target = person.file(person.home / "outside.txt", "original\n")
+    filesystem = {"allowWrite": ["$PROJECT_DIR"]}
+    command = ["sh", "-c", "echo x >inside; echo x >>../outside.txt"]
+    for injections, words in (([], "Read-only file system"), ([NO_READ_ONLY_MOUNTS], "Permission denied")):
+        count, answer = without(person, injections, filesystem, *command)
+        assert bool(count) == bool(injections)
+        assert answer.returncode == 2 and words in answer.stderr, answer
+        assert target.read_text() == "original\n"
+        assert (person.project / "inside").exists()
+    count, answer = without(person, [NO_READ_ONLY_MOUNTS, NO_LANDLOCK], filesystem, *command)
+    assert count > 1 and answer.returncode == 0, answer
+    assert target.read_text() == "original\nx\n", "without either lock nothing holds it"
+
+
+def test_what_is_not_listed_cannot_be_read_by_landlock_where_it_is_in_sight(person):
+    secret = person.file(person.home / "secret", "unlisted\n")
+    listed = person.file(person.home / "listed", "listed\n")
+    filesystem = {"readMode": "listed", "allowRead": [str(listed)], "allowWrite": ["$PROJECT_DIR"]}
+    command = ["cat", listed, secret]
+    for injections, words in (([], "No such file"), ([NO_NEW_ROOT], "Permission denied")):
+        count, answer = without(person, injections, filesystem, *command)
+        assert bool(count) == bool(injections)
+        assert (answer.returncode, answer.stdout) == (1, "listed\n") and words in answer.stderr, answer
+    count, answer = without(person, [NO_NEW_ROOT, NO_LANDLOCK], filesystem, *command)
+    assert count > 1 and answer.stdout == "listed\nunlisted\n", answer
