@@ -6,7 +6,8 @@ _cloche_presets='base dev strict open readonly workspace opencode claude codex m
 # Options of run and explain, those with a value first.
 _cloche_valued='--settings --preset --project --allow-read --deny-read --allow-write --deny-write --allow-domain
     --deny-domain --allow-unix --env --host-port --publish --device --timeout --memory --pids --backend
-    --allow-degraded --events --control-fd --lifeline-fd --session-fd'
+    --allow-degraded --events --control-fd --lifeline-fd --session-fd
+    --session-tmp'
 _cloche_plain='--verbose --quiet --help'
 
 _cloche_words()
@@ -31,14 +32,21 @@ _cloche_value()
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -d -- "$current")
         ;;
-    -s | --settings | --allow-read | --deny-read | --allow-write | --deny-write | --allow-unix | --device | --events)
+    -s | --settings)
+        _cloche_files "$current"
+        if [[ -n $current && codex: == "$current"* ]]; then
+            compopt -o nospace 2>/dev/null
+            COMPREPLY+=(codex:)
+        fi
+        ;;
+    --allow-read | --deny-read | --allow-write | --deny-write | --allow-unix | --device | --events)
         _cloche_files "$current"
         ;;
     --env) mapfile -t COMPREPLY < <(compgen -e -- "$current") ;;
     --backend) _cloche_words 'auto namespaces landlock' "$current" ;;
     --allow-degraded) _cloche_words 'late-names protected-names metadata truncate' "$current" ;;
     -c | --allow-domain | --deny-domain | --host-port | --publish | --timeout | --memory | --pids) ;;
-    --control-fd | --lifeline-fd | --session-fd) ;;
+    --control-fd | --lifeline-fd | --session-fd | --session-tmp | --fd) ;;
     *) return 1 ;;
     esac
 }
@@ -61,6 +69,8 @@ _cloche_command_start()
                 ((i += 2))
             elif [[ " -c -p -C -s -o --output $_cloche_valued " == *[[:space:]]"${COMP_WORDS[i]}"[[:space:]]* ]]; then
                 ((i++))
+                # "codex:FILE" does, too.
+                [[ ${COMP_WORDS[i + 1]-} != : ]] || ((i += 2))
             fi
             ;;
         *)
@@ -70,6 +80,19 @@ _cloche_command_start()
         esac
     done
     return 1
+}
+
+# The file in "--settings codex:FILE", which comes as three words; fails if it is not that.
+_cloche_codex()
+{
+    local current=$1 at=$((COMP_CWORD - 1))
+
+    [[ $current != : ]] || current=
+    [[ ${COMP_WORDS[COMP_CWORD]} == : ]] || ((at--))
+    ((at > 1)) && [[ ${COMP_WORDS[at]} == codex && ${COMP_WORDS[at + 1]} == : ]] || return 1
+    [[ ${COMP_WORDS[at - 1]} != = ]] || ((at--))
+    [[ ${COMP_WORDS[at - 1]} == -s || ${COMP_WORDS[at - 1]} == --settings ]] || return 1
+    _cloche_files "$current"
 }
 
 # $2: options that only this command has.
@@ -149,7 +172,7 @@ _cloche()
 
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _cloche_words 'run explain check presets init trust doctor learn log annotate import help --help --version' "$current"
+        _cloche_words 'run explain check presets init trust doctor learn log annotate import session help --help --version' "$current"
         return
     fi
 
@@ -160,6 +183,9 @@ _cloche()
         previous=${COMP_WORDS[COMP_CWORD - 2]}
     fi
 
+    case ${COMP_WORDS[1]} in
+    run | learn | explain | session) ! _cloche_codex "$current" || return 0 ;;
+    esac
     case ${COMP_WORDS[1]} in
     learn)
         if ! _cloche_command_start >/dev/null && [[ $previous == -o || $previous == --output ]]; then
@@ -202,6 +228,7 @@ _cloche()
             _cloche_files "$current"
         fi
         ;;
+    session) _cloche_value "$previous" "$current" || _cloche_words "$_cloche_valued $_cloche_plain --fd" "$current" ;;
     annotate)
         if [[ $previous == --events ]]; then
             _cloche_files "$current"
@@ -209,7 +236,7 @@ _cloche()
             _cloche_words '--events --run --help' "$current"
         fi
         ;;
-    help) _cloche_words 'run explain check presets init trust doctor learn log annotate import' "$current" ;;
+    help) _cloche_words 'run explain check presets init trust doctor learn log annotate import session' "$current" ;;
     esac
 }
 

@@ -1,7 +1,7 @@
 # Completion of cloche for fish. Offers what `cloche COMMAND --help` lists.
 
 set -l presets base dev strict open readonly workspace opencode claude codex mcp
-set -l commands run explain check presets init trust doctor learn log annotate import help
+set -l commands run explain check presets init trust doctor learn log annotate import session help
 
 # Where the command that `cloche run` starts begins: the first word that is
 # neither an option nor the value of one. Fails if it has not begun.
@@ -9,7 +9,7 @@ function __cloche_command_start
     set -l words (commandline -opc)
     set -l valued -c -s -p -C -o --output --settings --preset --project --allow-read --deny-read --allow-write --deny-write \
         --allow-domain --deny-domain --allow-unix --env --host-port --publish --device --timeout --memory --pids \
-        --backend --allow-degraded --events --control-fd --lifeline-fd --session-fd
+        --backend --allow-degraded --events --control-fd --lifeline-fd --session-fd --session-tmp
     set -l skip no
     test (count $words) -ge 3; and contains -- $words[2] run learn; or return 1
     for i in (seq 3 (count $words))
@@ -36,7 +36,19 @@ function __cloche_complete_command
 end
 
 function __cloche_takes_options
-    __cloche_uses run explain learn; and not __cloche_command_start >/dev/null
+    __cloche_uses run explain learn session; and not __cloche_command_start >/dev/null
+end
+
+# A file of Codex's has a prefix.
+function __cloche_settings
+    set -l word (commandline -ct)
+    if string match -q -- 'codex:*' $word
+        for file in (__fish_complete_path (string replace -- codex: '' $word))
+            echo codex:$file
+        end
+    else
+        printf 'codex:\tA policy of Codex\n'
+    end
 end
 
 function __cloche_uses
@@ -56,12 +68,13 @@ complete -c cloche -n "not __cloche_uses $commands" -a learn -d 'Write the polic
 complete -c cloche -n "not __cloche_uses $commands" -a log -d 'What was denied, when, by which rule'
 complete -c cloche -n "not __cloche_uses $commands" -a annotate -d 'Error output with what was denied'
 complete -c cloche -n "not __cloche_uses $commands" -a import -d 'Make a policy of the settings of another program'
+complete -c cloche -n "not __cloche_uses $commands" -a session -d 'Hold a /tmp that several runs share'
 complete -c cloche -n "not __cloche_uses $commands" -a help -d 'The options of a command'
-complete -c cloche -n '__cloche_uses help' -a 'run explain check presets init trust doctor learn log annotate import'
+complete -c cloche -n '__cloche_uses help' -a 'run explain check presets init trust doctor learn log annotate import session'
 complete -c cloche -n "not __cloche_uses $commands" -l version -d 'Show the version'
 complete -c cloche -n 'not __cloche_command_start >/dev/null' -s h -l help -d 'Show help'
 
-complete -c cloche -n __cloche_takes_options -s s -l settings -r -F -d 'Policy file'
+complete -c cloche -n __cloche_takes_options -s s -l settings -r -F -a '(__cloche_settings)' -d 'Policy file'
 complete -c cloche -n __cloche_takes_options -s p -l preset -x -a "$presets" -d 'Built-in policy'
 complete -c cloche -n __cloche_takes_options -s C -l project -x -a '(__fish_complete_directories)' -d 'The project'
 complete -c cloche -n __cloche_takes_options -l allow-read -r -F -d 'Let this be read'
@@ -81,6 +94,7 @@ complete -c cloche -n __cloche_takes_options -l pids -x -d 'Limit processes'
 complete -c cloche -n __cloche_takes_options -l events -r -F -d 'Write events as JSON lines'
 complete -c cloche -n __cloche_takes_options -l control-fd -x -d 'Take new policies from this descriptor'
 complete -c cloche -n __cloche_takes_options -l session-fd -x -d 'Tell and ask the program at the other end of this socket'
+complete -c cloche -n __cloche_takes_options -l session-tmp -x -d 'The /tmp of a session'
 complete -c cloche -n __cloche_takes_options -l lifeline-fd -x -d 'End the run when the other end of this pipe is gone'
 complete -c cloche -n __cloche_takes_options -l backend -x -a 'auto namespaces landlock' -d 'How to enforce'
 complete -c cloche -n __cloche_takes_options -l allow-degraded -x -a 'late-names protected-names metadata truncate' -d 'Accept a weaker mode by name'
@@ -110,5 +124,6 @@ complete -c cloche -n '__cloche_uses log' -s f -l follow -d 'Wait for more'
 complete -c cloche -n '__cloche_uses log' -l html -r -F -d 'Write a page'
 complete -c cloche -n '__cloche_uses log' -l verify -d 'Is the chain unbroken?'
 complete -c cloche -n '__cloche_uses annotate' -l events -r -F -d 'What run --events wrote'
+complete -c cloche -n '__cloche_uses session' -l fd -x -d 'Hand it over through this socket'
 complete -c cloche -n '__cloche_uses import' -l from -x -a 'claude codex bwrap' -d 'Whose settings'
 complete -c cloche -n '__cloche_uses explain' -l bwrap -d 'The nearest command line of bubblewrap'

@@ -75,7 +75,9 @@ CLOCHE_API void cloche_policy_free(cloche_policy *policy);
 
 /* ---- sessions ---- */
 
-/* Commands that share a policy and a project. */
+/* Commands that share a policy, a project and a /tmp, which lives as long as the session
+ * and is nobody else's. A policy whose filesystem.tmp is "private" gives each command its
+ * own, as does a system without namespaces. */
 typedef struct cloche_session cloche_session;
 typedef struct cloche_process cloche_process;
 
@@ -87,8 +89,8 @@ struct cloche_options {
     const char *const *arguments;
 };
 
-/* Starts the binary twice, to ask for its version and whether the policy can be
- * kept here. `policy` is copied; NULL: what `cloche run` would find. */
+/* Starts the binary three times, to ask for its version, whether the policy can be
+ * kept here, and for a /tmp. `policy` is copied; NULL: what `cloche run` would find. */
 CLOCHE_API cloche_session *cloche_session_new(const cloche_policy *policy, const struct cloche_options *options,
                                               cloche_error **error);
 

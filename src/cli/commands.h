@@ -22,6 +22,7 @@ int command_learn(int argc, char **argv);
 int command_log(int argc, char **argv);
 int command_annotate(int argc, char **argv);
 int command_import(int argc, char **argv);
+int command_session(int argc, char **argv);
 
 /* The personality `srt`: the whole argv of the process. */
 int srt_main(int argc, char **argv);

@@ -20,6 +20,7 @@ static const char general[] = "Put a command under glass: it sees and touches on
                               "  log       what was denied, when, by which rule; as a page for a browser, too\n"
                               "  annotate  a command's error output with what was denied, for a model to read\n"
                               "  import    make a policy of settings of Claude Code or Codex, or of a bwrap line\n"
+                              "  session   hold a /tmp that several runs share\n"
                               "  help      this, or the options of a command\n"
                               "\n"
                               "  cloche COMMAND --help     options of a command\n"
@@ -58,6 +59,7 @@ static const char policy_options[] = "Policy:\n"
                                      "  --control-fd N            take new lists of hosts from this descriptor\n"
                                      "  --lifeline-fd N           end the run when the other end of this pipe is gone\n"
                                      "  --session-fd N            a socket: events, questions and lists of hosts\n"
+                                     "  --session-tmp PATH        the /tmp of a session, as cloche session says it\n"
                                      "  --events FILE|fd:N        what was refused or connected to, as JSON lines\n"
                                      "\n";
 
@@ -183,6 +185,21 @@ static const char import[] = "Make a policy of the settings of another program.\
                              "The policy goes to standard output. What could not be carried over is said, and\n"
                              "stands in the policy as comments. Nothing is run, and nothing else is read.\n";
 
+static const char session[] = "Hold a /tmp that several runs share: it is gone when this ends.\n"
+                              "\n"
+                              "Usage: cloche session [--fd N] [OPTIONS]\n"
+                              "\n"
+                              "Prints a path for run --session-tmp, and ends when its standard input does:\n"
+                              "\n"
+                              "  coproc cloche session; read -r tmp <&${COPROC[0]}\n"
+                              "  cloche run --session-tmp $tmp -- COMMAND\n"
+                              "\n"
+                              "  --fd N                    hand it over as a descriptor through this socket and\n"
+                              "                            end at once: who has the descriptor holds it\n"
+                              "\n"
+                              "Options are those of run, of which limits.memory bounds it. A policy whose tmp is\n"
+                              "\"private\" or \"host\" does not use it.\n";
+
 static const char learn[] = "Run a command, watch it, and write the policy it needs.\n"
                             "\n"
                             "Usage: cloche learn [-o FILE] [OPTIONS] [--] COMMAND [ARG...]\n"
@@ -214,6 +231,7 @@ static const struct page pages[] = {
     {"log", {log_page}},
     {"annotate", {annotate}},
     {"import", {import}},
+    {"session", {session}},
 };
 
 void help_print_general(FILE *to)

@@ -25,8 +25,8 @@ static int command_help(int argc, char **argv);
 static const struct subcommand subcommands[] = {
     {"run", command_run},   {"explain", command_explain},   {"check", command_check},   {"presets", command_presets},
     {"init", command_init}, {"trust", command_trust},       {"doctor", command_doctor}, {"learn", command_learn},
-    {"log", command_log},   {"annotate", command_annotate}, {"import", command_import}, {"srt", srt_main},
-    {"help", command_help},
+    {"log", command_log},   {"annotate", command_annotate}, {"import", command_import}, {"session", command_session},
+    {"srt", srt_main},      {"help", command_help},
 };
 
 enum { SUBCOMMAND_COUNT = sizeof subcommands / sizeof *subcommands };

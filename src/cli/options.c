@@ -23,6 +23,8 @@ enum action {
     ACTION_CONTROL,
     ACTION_LIFELINE,
     ACTION_SESSION,
+    ACTION_SESSION_TMP,
+    ACTION_SESSION_SOCKET,
     ACTION_EVENTS,
     ACTION_OUTPUT,
     ACTION_UNBUILT,
@@ -66,6 +68,8 @@ static const struct option_word option_words[] = {
     {"control-fd", 0, true, ACTION_CONTROL, 0},
     {"lifeline-fd", 0, true, ACTION_LIFELINE, 0},
     {"session-fd", 0, true, ACTION_SESSION, 0},
+    {"session-tmp", 0, true, ACTION_SESSION_TMP, 0},
+    {"fd", 0, true, ACTION_SESSION_SOCKET, 0},
     {"backend", 0, true, ACTION_BACKEND, 0},
     {"allow-degraded", 0, true, ACTION_DEGRADED, 0},
     {"verbose", 'v', false, ACTION_VERBOSE, 0},
@@ -91,6 +95,8 @@ static bool offered(const struct parser *parser, const struct option_word *word)
 {
     if (word->action == ACTION_OUTPUT)
         return parser->user == OPTIONS_FOR_LEARN;
+    if (word->action == ACTION_SESSION_SOCKET)
+        return parser->user == OPTIONS_FOR_SESSION;
     return (word->action != ACTION_JSON && word->action != ACTION_BWRAP) || parser->user == OPTIONS_FOR_EXPLAIN;
 }
 
@@ -98,6 +104,8 @@ static const char *help_of(const struct parser *parser)
 {
     if (parser->user == OPTIONS_FOR_LEARN)
         return "cloche learn --help";
+    if (parser->user == OPTIONS_FOR_SESSION)
+        return "cloche session --help";
     return parser->user == OPTIONS_FOR_RUN ? "cloche run --help" : "cloche explain --help";
 }
 
@@ -242,6 +250,11 @@ static bool apply(struct parser *parser, const struct option_word *word, const c
         return take_descriptor(parser, name, value, &options->request.lifeline_fd, err);
     case ACTION_SESSION:
         return take_descriptor(parser, name, value, &options->request.session_fd, err);
+    case ACTION_SESSION_TMP:
+        options->request.session_tmp = value;
+        return (value && value[0] == '/') || error_set(err, "%s needs the path that `cloche session` says", name);
+    case ACTION_SESSION_SOCKET:
+        return take_descriptor(parser, name, value, &options->session_socket, err);
     case ACTION_EVENTS:
         options->events = value;
         return true;

@@ -17,6 +17,7 @@ struct options {
     size_t addition_capacity;
 
     const char *shell_text; /* -c */
+    int session_socket;     /* session: --fd; 0: none */
     bool automatic;         /* --backend auto: namespaces, or what else there is */
     bool json;              /* explain only */
     bool bwrap;             /* likewise */
@@ -35,7 +36,7 @@ struct options {
     size_t question_capacity;
 };
 
-enum options_user { OPTIONS_FOR_RUN, OPTIONS_FOR_EXPLAIN, OPTIONS_FOR_LEARN };
+enum options_user { OPTIONS_FOR_RUN, OPTIONS_FOR_EXPLAIN, OPTIONS_FOR_LEARN, OPTIONS_FOR_SESSION };
 
 /* Reads argv[1...]. For run and learn, options end at the first word that is not one and
  * the rest is the command; for explain such words are questions, options may

@@ -332,6 +332,11 @@ static void append_objections_json(const struct options *options, const struct s
     text_append_byte(out, ']');
 }
 
+static const char *tmp_word(enum tmp_mode mode)
+{
+    return mode == TMP_HOST ? "host" : mode == TMP_SESSION ? "session" : "private";
+}
+
 void report_head_json(const struct options *options, const struct session *session, struct text *out)
 {
     text_append_string(out, "\"version\":1,");
@@ -343,6 +348,8 @@ void report_head_json(const struct options *options, const struct session *sessi
         text_append_json(out, slice_of(session->plan.weaker));
     else
         text_append_string(out, "null");
+    if (session->policy.filesystem.tmp_asked != TMP_UNSET)
+        text_appendf(out, ",\"tmp\":\"%s\"", tmp_word(session->policy.filesystem.tmp_asked));
     text_append_string(out, ",\"policy\":[");
     for (size_t i = 0; i < session->source_count; i++) {
         text_append_string(out, i ? "," : "");

@@ -126,6 +126,16 @@ static enum jail_end attempt(struct arena *arena, const struct options *options,
     return end;
 }
 
+/* By a policy, and not just by being started in one. */
+static bool asks_for_session(struct arena *arena, const struct options *options)
+{
+    struct session *session = ARENA_NEW(arena, struct session);
+    struct error ignored;
+
+    return !session_read(arena, &options->request, session, &ignored) ||
+           session->policy.filesystem.tmp_asked == TMP_SESSION;
+}
+
 /* What the program at the other end says comes like the lines of --control-fd. */
 static bool take_peer(struct session_request *request, struct peer *peer, struct error *err)
 {
@@ -155,6 +165,11 @@ int run_command(struct arena *arena, struct options *options)
     struct head_start *head_start = options->request.backend == BACKEND_NAMESPACES ? jail_begin(arena) : NULL;
     enum jail_end end = attempt(arena, options, false, head_start, &status, &err);
     jail_abandon(head_start);
+    if (end == JAIL_OTHER_PLACES && !asks_for_session(arena, options)) {
+        log_warning("this command has a /tmp of its own: %s", err.text);
+        options->request.session_tmp = NULL;
+        end = attempt(arena, options, true, NULL, &status, &err);
+    }
     if (end == JAIL_NO_PROC) {
         options->request.shares_proc = true;
         end = attempt(arena, options, true, NULL, &status, &err);

@@ -79,6 +79,8 @@ void head_start_go(struct head_start *head_start)
         descriptor_send(head_start->control, network->inside);
     if (head_start->init->tripwire >= 0)
         descriptor_send(head_start->control, head_start->init->tripwire);
+    for (size_t i = 0; i < head_start->init->session.count; i++)
+        descriptor_send(head_start->control, head_start->init->session.trees[i]);
 }
 
 bool head_start_use(struct head_start *head_start, const struct init *init)

@@ -397,6 +397,9 @@ _Noreturn void init_in_namespaces(const struct outset *outset, int doorman, int 
         own.inside = descriptor_receive(control);
     if (own.tripwire >= 0)
         beginning.mounts.tripwire.socket = descriptor_receive(control);
+    for (size_t i = 0; i < own.session.count; i++)
+        beginning.mounts.session.trees[i] = descriptor_receive(control);
+    beginning.mounts.session.count = own.session.count;
     if (!set_up_namespaces(&own, &beginning.mounts, &error))
         tell(&own, why_not_mounted(outset), 0, error.text);
     own.scratch = renewal_is_needed(&plan) ? beginning.mounts.scratch.tree : -1;

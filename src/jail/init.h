@@ -5,6 +5,7 @@
 #include "jail/company.h"
 #include "jail/handed.h"
 #include "jail/outset.h"
+#include "jail/session_tmp.h"
 #include "jail/target.h"
 
 struct init {
@@ -13,9 +14,10 @@ struct init {
     struct handed handed;         /* its originals follow upon `control` */
     struct jail_network *network; /* NULL: the network is not filtered */
     int inside;                   /* the network's socket; follows upon `handed` */
-    int scratch;    /* what masks are renewed from; follows upon `inside`; -1: there is nothing to renew */
-    int tripwire;   /* the tripwire's socket, as the supervisor has it; -1: there is none */
-    sigset_t early; /* signals that were there before this process */
+    int scratch;  /* what masks are renewed from; follows upon `inside`; -1: there is nothing to renew */
+    int tripwire; /* the tripwire's socket, as the supervisor has it; -1: there is none */
+    struct session_trees session; /* what it shares with others, as the supervisor has it */
+    sigset_t early;               /* signals that were there before this process */
 
     /* The Landlock-only backend. */
     pid_t supervisor;

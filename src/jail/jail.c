@@ -200,7 +200,8 @@ static void clean_up_confined(const struct plan *plan)
 }
 
 static enum jail_end run(struct supervised *supervised, char *const *argv, struct head_start *head_start,
-                         const struct signals *before, const struct cgroup *cgroup, int *status, struct error *err)
+                         const char *session_tmp, const struct signals *before, const struct cgroup *cgroup,
+                         int *status, struct error *err)
 {
     const struct plan *plan = supervised->plan;
     bool namespaces = plan->backend == BACKEND_NAMESPACES;
@@ -219,11 +220,15 @@ static enum jail_end run(struct supervised *supervised, char *const *argv, struc
             },
         .network = supervised->network,
     };
+    bool differs;
+    if (session_tmp && !session_tmp_enter(session_tmp, plan, &init.session, &differs, err))
+        return differs ? JAIL_OTHER_PLACES : JAIL_REFUSED;
     tripwire_open(&supervised->tripwire, &init.tripwire);
     sigpending(&init.early);
     enum jail_end end = namespaces ? start_in_namespaces(&init, head_start, cgroup, supervised, err)
                                    : start_confined(&init, supervised, err);
     fd_close(&init.tripwire);
+    session_tmp_leave(&init.session);
     if (end == JAIL_ENDED) {
         bool reported = supervise(supervised, &report, &timed_out);
         tripwire_close(&supervised->tripwire);
@@ -277,7 +282,7 @@ enum jail_end jail_run(const struct plan *plan, char *const *argv, struct head_s
     supervised.signals = signals;
     enum jail_end end = JAIL_REFUSED;
     if (signals >= 0 && cgroup_make(plan, &cgroup, err)) {
-        end = run(&supervised, argv, head_start, &before, &cgroup, status, err);
+        end = run(&supervised, argv, head_start, company->session_tmp, &before, &cgroup, status, err);
         cgroup_remove(&cgroup);
     }
     attending_end(&supervised.doorman);

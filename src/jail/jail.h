@@ -18,6 +18,7 @@ enum {
 enum jail_end {
     JAIL_ENDED,        /* the command ran, or there was none to run */
     JAIL_REFUSED,      /* nothing was started */
+    JAIL_OTHER_PLACES, /* nothing was started, because the session's /tmp has no room for this plan's mounts below it */
     JAIL_NO_PROC,      /* nothing was started, because this system refuses a fresh /proc: the host's may do */
     JAIL_NO_NAMESPACES /* nothing was started, because this system gives no usable namespaces: the other backend may do
                         */
@@ -47,7 +48,8 @@ struct jail_company {
     struct jail_watch *watches;      /* at most JAIL_WATCHES_MAX */
     size_t watch_count;
     const struct jail_listener *listener; /* NULL: nobody */
-    struct jail_tripwire *tripwire;       /* NULL: nobody wants to know who touches what is hidden */
+    const char *session_tmp;        /* leads to what session_tmp_make made; NULL: the plan shows nothing of a session */
+    struct jail_tripwire *tripwire; /* NULL: nobody wants to know who touches what is hidden */
 };
 
 /* Runs `argv` (NULL at the end) and waits until it and everything it left

@@ -130,6 +130,30 @@ bool mountfd_new_tmpfs(unsigned mode, uint64_t size, int *mount, struct error *e
     return mountfd_new("tmpfs", options, size ? 3 : 1, MOUNT_SAFE, mount, err);
 }
 
+bool mountfd_cut_propagation(struct error *err)
+{
+    struct mount_attr attr = {.propagation = MS_PRIVATE};
+
+    if (mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &attr, sizeof attr) < 0)
+        return error_set_errno(err, errno,
+                               "cannot take the mount namespace for its own (does the system restrict user "
+                               "namespaces? `cloche doctor` tells)");
+    return true;
+}
+
+/* The old root ends up stacked on the new one and is detached with all that is
+ * mounted below it: no name leads back. */
+bool mountfd_replace_root(int mount, struct error *err)
+{
+    if (move_mount(mount, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+        return error_set_errno(err, errno, "cannot mount the new root");
+    if (fchdir(mount) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
+        return error_set_errno(err, errno, "cannot change to the new root");
+    if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
+        return error_set_errno(err, errno, "cannot detach the old root");
+    return true;
+}
+
 bool mountfd_attach(int mount, struct slice path, struct error *err)
 {
     FD_CLEANUP int place = -1;

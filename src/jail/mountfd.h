@@ -41,6 +41,13 @@ bool mountfd_new_tmpfs(unsigned mode, uint64_t size, int *mount, struct error *e
 bool mountfd_set(int mount, uint64_t attributes, struct error *err);
 bool mountfd_make_writable(int mount, struct error *err);
 
+/* A file system that was mounted on the host later would otherwise appear in
+ * this mount namespace, writable and without masks. */
+bool mountfd_cut_propagation(struct error *err);
+
+/* Nothing of the old root can be reached any more. */
+bool mountfd_replace_root(int mount, struct error *err);
+
 /* At an absolute path, resolved now and without links. */
 bool mountfd_attach(int mount, struct slice path, struct error *err);
 /* At a name in a directory that only cloche can have filled. */

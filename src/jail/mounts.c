@@ -16,7 +16,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define DEVICES_DIRECTORY "devices"
@@ -42,19 +41,6 @@ size_t mounts_descriptors(const struct plan *plan)
             count += plan->steps[i].entry_count;
     }
     return count;
-}
-
-/* A file system that was mounted on the host later would otherwise appear in
- * here, writable and without masks. */
-static bool cut_propagation(struct error *err)
-{
-    struct mount_attr attr = {.propagation = MS_PRIVATE};
-
-    if (mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &attr, sizeof attr) < 0)
-        return error_set_errno(err, errno,
-                               "cannot take the mount namespace for its own (does the system restrict user "
-                               "namespaces? `cloche doctor` tells)");
-    return true;
 }
 
 static bool scratch_make(const struct outset *outset, struct scratch *scratch, struct error *err)
@@ -185,6 +171,15 @@ static bool complete_devices(struct mounts *mounts, const struct step *step, str
     return step->entry_count == 0 || (fill(mounts->devices_directory, step, err) && devices_add(mounts, step, err));
 }
 
+/* The supervisor sent them in the order of the steps. */
+static bool take_session(struct mounts *mounts, const struct step *step, struct prepared *prepared, struct error *err)
+{
+    if (mounts->session_taken >= mounts->session.count)
+        return error_set(err, "the session has no such place");
+    prepared->mount = mounts->session.trees[mounts->session_taken++];
+    return session_tmp_fill(prepared->mount, step, err);
+}
+
 /* What is written to scratch, and what the sandbox may write there. */
 static bool prepare_writable(const struct plan *plan, size_t number, struct mounts *mounts, struct prepared *prepared,
                              struct error *err)
@@ -203,6 +198,8 @@ static bool prepare_writable(const struct plan *plan, size_t number, struct moun
                (!step->writable || clone_directory(number, scratch, prepared, err));
     case STEP_COPY:
         return make_copy(step, number, scratch, err);
+    case STEP_SESSION:
+        return take_session(mounts, step, prepared, err);
     case STEP_OVERLAY:
         return overlay_prepare(step, number, scratch, prepared, err);
     case STEP_DEVICES:
@@ -229,6 +226,7 @@ static bool prepare_read_only(const struct plan *plan, size_t number, struct mou
     case STEP_ROOT:
     case STEP_PIN:
     case STEP_OVERLAY:
+    case STEP_SESSION:
         return true;
     case STEP_PRIVATE:
         return step->writable || clone_directory(number, scratch, prepared, err);
@@ -264,19 +262,6 @@ static bool root_read_only(const struct step *step, struct error *err)
     return true;
 }
 
-/* The old root ends up stacked on the new one and is detached with all that is
- * mounted below it: no name leads back. */
-static bool root_replace(int mount, struct error *err)
-{
-    if (move_mount(mount, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
-        return error_set_errno(err, errno, "cannot mount the new root");
-    if (fchdir(mount) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
-        return error_set_errno(err, errno, "cannot change to the new root");
-    if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
-        return error_set_errno(err, errno, "cannot detach the old root");
-    return true;
-}
-
 /* Held down by a mount on itself, a directory cannot be renamed (attack 5). */
 static bool pin(const struct step *step, struct error *err)
 {
@@ -294,7 +279,7 @@ static bool attach(struct mounts *mounts, const struct step *step, const struct 
     case STEP_ROOT:
         return root_read_only(step, err);
     case STEP_ROOT_EMPTY:
-        return root_replace(prepared->mount, err);
+        return mountfd_replace_root(prepared->mount, err);
     case STEP_PIN:
         return pin(step, err);
     default:
@@ -372,7 +357,8 @@ bool mounts_begin(const struct outset *outset, struct arena *arena, struct mount
                               .host_devices = -1,
                               .devices_directory = -1,
                               .tripwire = {.socket = -1, .context = -1, .tree = -1}};
-    if (!cut_propagation(err) || !scratch_make(outset, &mounts->scratch, err) || !make_devices_directory(mounts, err))
+    if (!mountfd_cut_propagation(err) || !scratch_make(outset, &mounts->scratch, err) ||
+        !make_devices_directory(mounts, err))
         return false;
     if (!mountfd_place(SLICE("/dev"), &mounts->host_devices, err) || !devices_prepare(mounts, err))
         return error_wrap(err, "/dev");

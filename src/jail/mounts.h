@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "jail/mountfd.h"
 #include "jail/outset.h"
+#include "jail/session_tmp.h"
 
 /* A mount that goes inside the one a step made: /dev/null in /dev. */
 struct part {
@@ -53,6 +54,8 @@ struct mounts {
     struct prepared proc;
     bool proc_is_protected;
     struct tripwire_inside tripwire;
+    struct session_trees session;
+    size_t session_taken;
 };
 
 /* Both leave descriptors open: the caller closes everything it does not know. */

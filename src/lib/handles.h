@@ -31,7 +31,9 @@ struct cloche_session {
     char *project;
     struct words arguments;
     struct words policy;
-    bool filtered; /* so that lists of hosts can be replaced */
+    bool filtered;   /* so that lists of hosts can be replaced */
+    int tmp;         /* holds the /tmp that its commands share; -1: each has its own */
+    bool tmp_wanted; /* the policy says so; else it is only the habit of sessions */
     int epoll;
     struct cloche_process *processes;
     cloche_event_callback *on_event;
@@ -73,6 +75,10 @@ struct cloche_process {
 bool session_words(const cloche_session *session, const char *verb, const struct words *policy, struct words *words,
                    cloche_error **error);
 
+/* Makes the /tmp of a session whose policy is `policy`, where that has one. `word` is what the policy says of it;
+ * NULL: nothing. Leaves one that there is alone. */
+bool session_hold_tmp(cloche_session *session, const struct words *policy, const char *word, cloche_error **error);
+
 /* How a program is started: descriptors for 0 to 2 (negative: /dev/null), and
  * others that it gets under the same number. */
 struct launch {
@@ -81,7 +87,7 @@ struct launch {
     char *const *environment;
     const char *directory;
     int standard[3];
-    int kept[3];
+    int kept[4];
     size_t kept_count;
 };
 

@@ -52,6 +52,7 @@ struct ends {
     int lifeline;
     int events;
     int talk;
+    int tmp; /* the session's */
 };
 
 static bool open_ends(cloche_process *process, struct ends *ends, cloche_error **error)
@@ -78,6 +79,7 @@ static bool write_words(const cloche_process *process, const struct ends *ends, 
            add_descriptor(words, "--lifeline-fd", "", ends->lifeline, error) &&
            add_descriptor(words, "--events", "fd:", ends->events, error) &&
            (ends->talk < 0 || add_descriptor(words, "--session-fd", "", ends->talk, error)) &&
+           (ends->tmp < 0 || add_descriptor(words, "--session-tmp", "/proc/self/fd/", ends->tmp, error)) &&
            words_add(words, "--", error) && words_add_all(words, argv, error);
 }
 
@@ -89,8 +91,12 @@ static bool start(cloche_process *process, const struct cloche_spawn *spawn, con
                          .environment = spawn->environment ? (char *const *)spawn->environment : environ,
                          .directory = spawn->directory,
                          .standard = {spawn->input, spawn->output, spawn->diagnostics},
-                         .kept = {ends->lifeline, ends->events, ends->talk},
-                         .kept_count = ends->talk < 0 ? 2 : 3};
+                         .kept = {ends->lifeline, ends->events},
+                         .kept_count = 2};
+    if (ends->talk >= 0)
+        how.kept[how.kept_count++] = ends->talk;
+    if (ends->tmp >= 0)
+        how.kept[how.kept_count++] = ends->tmp;
 
     process->pid = launch(&how, error);
     if (process->pid < 0)
@@ -110,7 +116,7 @@ static bool start(cloche_process *process, const struct cloche_spawn *spawn, con
 cloche_process *cloche_spawn(cloche_session *session, const struct cloche_spawn *given, cloche_error **error)
 {
     struct cloche_spawn spawn = {.input = -1, .output = -1, .diagnostics = -1};
-    struct ends ends = {-1, -1, -1};
+    struct ends ends = {-1, -1, -1, session ? session->tmp : -1};
     struct words words = {0};
 
     if (session && given)

@@ -93,7 +93,7 @@ static bool is_refused(json_t *plan, cloche_error **error)
 }
 
 /* Whether it can be kept here, and what the session has to know of it. */
-static bool try_policy(const cloche_session *session, const struct words *policy, bool *filtered, cloche_error **error)
+static bool try_policy(cloche_session *session, const struct words *policy, bool *filtered, cloche_error **error)
 {
     json_t *plan = ask_for_plan(session, policy, error);
 
@@ -102,6 +102,7 @@ static bool try_policy(const cloche_session *session, const struct words *policy
     bool good = !is_refused(plan, error);
     const char *mode = json_string_value(json_object_get(json_object_get(plan, "network"), "mode"));
     *filtered = mode && strcmp(mode, "filtered") == 0;
+    good = good && session_hold_tmp(session, policy, json_string_value(json_object_get(plan, "tmp")), error);
     json_decref(plan);
     return good;
 }
@@ -135,7 +136,7 @@ cloche_session *cloche_session_new(const cloche_policy *policy, const struct clo
         fail_memory(error);
         return NULL;
     }
-    session->epoll = -1;
+    session->epoll = session->tmp = -1;
     if (fill(session, policy, options, error) && check_version(session, error) &&
         try_policy(session, &session->policy, &session->filtered, error))
         return session;
@@ -151,6 +152,8 @@ void cloche_session_free(cloche_session *session)
         cloche_process_free(session->processes);
     if (session->epoll >= 0)
         close(session->epoll);
+    if (session->tmp >= 0)
+        close(session->tmp);
     words_free(&session->arguments);
     words_free(&session->policy);
     free(session->binary);

@@ -1,8 +1,10 @@
 /* Command lines for programs that start commands by themselves. */
 #include "lib/handles.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* One piece of memory: the pointers, then the texts. */
 static char **in_one_piece(const struct words *words, cloche_error **error)
@@ -25,6 +27,17 @@ static char **in_one_piece(const struct words *words, cloche_error **error)
     return whole;
 }
 
+/* A /tmp that must be shared is held by this program, which has to live then. */
+static bool wrapped_words(const cloche_session *session, struct words *words, cloche_error **error)
+{
+    char place[64];
+
+    snprintf(place, sizeof place, "/proc/%d/fd/%d", (int)getpid(), session->tmp);
+    return session_words(session, "run", &session->policy, words, error) &&
+           (session->tmp < 0 || !session->tmp_wanted ||
+            (words_add(words, "--session-tmp", error) && words_add(words, place, error)));
+}
+
 char **cloche_wrap(const cloche_session *session, const char *const *argv, cloche_error **error)
 {
     struct words words = {0};
@@ -32,7 +45,7 @@ char **cloche_wrap(const cloche_session *session, const char *const *argv, cloch
 
     if (!argv || !argv[0])
         fail(error, CLOCHE_ERROR_ARGUMENT, 0, "there is no command to wrap");
-    else if (session_words(session, "run", &session->policy, &words, error) && words_add(&words, "--", error) &&
+    else if (wrapped_words(session, &words, error) && words_add(&words, "--", error) &&
              words_add_all(&words, argv, error))
         whole = in_one_piece(&words, error);
     words_free(&words);
@@ -82,8 +95,7 @@ char *cloche_wrap_shell(const cloche_session *session, const char *text, cloche_
 
     if (!text || !*text)
         fail(error, CLOCHE_ERROR_ARGUMENT, 0, "there is no command to wrap");
-    else if (session_words(session, "run", &session->policy, &words, error) && words_add(&words, "-c", error) &&
-             words_add(&words, text, error))
+    else if (wrapped_words(session, &words, error) && words_add(&words, "-c", error) && words_add(&words, text, error))
         whole = quote_all(&words, error);
     words_free(&words);
     return whole;

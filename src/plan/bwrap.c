@@ -73,6 +73,7 @@ static void print_step(const struct step *step, struct arena *arena, struct miss
         break;
     case STEP_HIDE_DIRECTORY:
     case STEP_PRIVATE:
+    case STEP_SESSION:
         print_tmpfs(step, arena, out);
         break;
     case STEP_EMPTY_FILE:

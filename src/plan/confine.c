@@ -204,6 +204,10 @@ static void refuse_what_cannot_be_held(struct plan *plan, const struct facts *fa
     if (plan->nested_user_namespaces)
         plan_refuse(plan, (struct origin){"built-in", "allowNestedUserNamespaces"}, NULL,
                     "namespaces cannot be allowed inside (allowNestedUserNamespaces) where cloche has none itself");
+    if (plan->policy->filesystem.tmp == TMP_SESSION)
+        plan_refuse(plan, (struct origin){"built-in", "filesystem.tmp"}, NULL,
+                    "a /tmp that the commands of a session share (filesystem.tmp \"session\") needs namespaces: "
+                    "\"private\" gives each a directory of its own");
     /* A mount would hide it; here it could be entered, and nothing in it read. */
     struct effect here = plan_effect_at(plan->policy, plan->working_directory);
     if (here.access == ACCESS_NONE && !here.passage)

@@ -34,7 +34,7 @@ static bool is_useless_tmpdir(const struct plan *plan, struct slice name, struct
     if (slice_is(path, "/tmp") || slice_is(path, "/var/tmp"))
         return false;
     effect = plan_effect_at(plan->policy, path);
-    return effect.access != ACCESS_WRITE || effect.backing == BACKING_PRIVATE;
+    return effect.access != ACCESS_WRITE || effect.backing == BACKING_PRIVATE || effect.backing == BACKING_SESSION;
 }
 
 /* What the policy sets itself is what it means. */

@@ -168,6 +168,7 @@ static bool is_own_tmpfs(const struct region *region)
     case STEP_ROOT_EMPTY:
     case STEP_HIDE_DIRECTORY:
     case STEP_PRIVATE:
+    case STEP_SESSION:
         return true;
     case STEP_ROOT:
     case STEP_BIND:
@@ -213,6 +214,8 @@ static enum step_kind kind_of(const struct region *region)
         return STEP_PIN;
     if (region->effect.backing == BACKING_PRIVATE)
         return STEP_PRIVATE;
+    if (region->effect.backing == BACKING_SESSION)
+        return STEP_SESSION;
     return region->effect.backing == BACKING_OVERLAY ? STEP_OVERLAY : STEP_BIND;
 }
 
@@ -225,6 +228,8 @@ static unsigned mode_of(const struct region *region)
         return region->effect.passage || region->effect.access == ACCESS_EMPTY ? 0555 : 0;
     case STEP_PRIVATE:
         return slice_is(path_name(region->path), "tmp") ? 01777 : 0755;
+    case STEP_SESSION:
+        return 01777;
     default:
         return 0;
     }

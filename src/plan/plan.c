@@ -28,6 +28,7 @@ enum access plan_access_at(const struct plan *plan, struct slice path)
     case STEP_PIN:
     case STEP_COPY:
     case STEP_PRIVATE:
+    case STEP_SESSION:
     case STEP_OVERLAY:
         return innermost->writable ? ACCESS_WRITE : ACCESS_READ;
     case STEP_DEVICES:
@@ -53,8 +54,8 @@ void plan_landlock(struct plan *plan, const struct facts *facts)
     plan->landlock_reads = plan->policy->filesystem.read_mode == READ_LISTED;
     for (size_t i = 0; i < plan->step_count; i++) {
         const struct step *step = &plan->steps[i];
-        bool own = step->kind == STEP_PRIVATE || step->kind == STEP_OVERLAY || step->kind == STEP_DEVICES ||
-                   step->kind == STEP_PROC;
+        bool own = step->kind == STEP_PRIVATE || step->kind == STEP_SESSION || step->kind == STEP_OVERLAY ||
+                   step->kind == STEP_DEVICES || step->kind == STEP_PROC;
         bool bound = step->kind == STEP_ROOT || step->kind == STEP_BIND || step->kind == STEP_EMPTY_FILE ||
                      step->kind == STEP_PROC_OF_HOST;
         if (!own && !(bound && (step->writable || plan->landlock_reads)))

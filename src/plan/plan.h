@@ -24,6 +24,7 @@ enum step_kind {
     STEP_EMPTY_FILE,     /* an empty regular file of mode 444, read-only */
     STEP_COPY,           /* a regular file of the user's own that holds `content`, read-only */
     STEP_PRIVATE,        /* a tmpfs of mode `mode` holding `entries`, writable if `writable` */
+    STEP_SESSION,        /* the session's, of mode 01777; `entries` are made in it where they are missing */
     STEP_OVERLAY,        /* copy-on-write over the host's `path`; the upper layer is a tmpfs of this run */
     STEP_DEVICES,        /* /dev: a tmpfs with the usual nodes, its own devpts and shm, and `entries` (device files) */
     STEP_PROC,           /* a fresh /proc with its dangerous parts read-only or hidden */

@@ -26,6 +26,8 @@ const char *step_kind_name(enum step_kind kind)
         return "copy";
     case STEP_PRIVATE:
         return "private";
+    case STEP_SESSION:
+        return "session";
     case STEP_OVERLAY:
         return "overlay";
     case STEP_DEVICES:
@@ -60,6 +62,7 @@ static const char *access_word(const struct step *step)
     case STEP_BIND:
     case STEP_PIN:
     case STEP_PRIVATE:
+    case STEP_SESSION:
     case STEP_OVERLAY:
         return step->writable ? "writable" : "read-only";
     case STEP_HIDE_DIRECTORY:

@@ -89,10 +89,10 @@ static bool is_spoken_for(const struct policy *policy, size_t written, struct sl
     return false;
 }
 
-static void add_private(struct policy *policy, size_t written, const char *path)
+static void add_private(struct policy *policy, size_t written, const char *path, enum backing backing)
 {
     if (!is_spoken_for(policy, written, slice_of(path)))
-        add(policy, "filesystem.tmp", path, ACCESS_WRITE, BACKING_PRIVATE);
+        add(policy, "filesystem.tmp", path, ACCESS_WRITE, backing);
 }
 
 /* The host's, hidden, where no private one can be mounted over it. */
@@ -100,6 +100,19 @@ static void add_hidden(struct policy *policy, size_t written, const char *path)
 {
     if (!is_spoken_for(policy, written, slice_of(path)))
         add(policy, "filesystem.tmp", path, ACCESS_NONE, BACKING_HOST);
+}
+
+static void add_temporary(struct policy *policy, size_t written, bool mounts)
+{
+    static const char *const places[] = {"/tmp", "/var/tmp", "/run"};
+    bool shared = policy->filesystem.tmp == TMP_SESSION;
+
+    for (size_t i = 0; i < 3; i++) {
+        if (!mounts)
+            add_hidden(policy, written, places[i]);
+        else
+            add_private(policy, written, places[i], shared && i < 2 ? BACKING_SESSION : BACKING_PRIVATE);
+    }
 }
 
 /* Is what stands in the user's home a directory of the run's own, in which something can be made? */
@@ -253,14 +266,12 @@ void built_in_rules(struct policy *policy, const struct tree *tree)
     if (policy->filesystem.disabled) {
         add(policy, "filesystem.disabled", "/", ACCESS_WRITE, BACKING_HOST);
     } else {
-        static const char *const private_places[] = {"/tmp", "/var/tmp", "/run"};
-
         deny_own_files(policy);
         add_caches(policy, tree, written);
         if (policy->around.is_learning && mounts)
             add_learning(policy);
-        for (size_t i = 0; policy->filesystem.tmp == TMP_PRIVATE && i < 3; i++)
-            (mounts ? add_private : add_hidden)(policy, written, private_places[i]);
+        if (policy->filesystem.tmp != TMP_HOST)
+            add_temporary(policy, written, mounts);
         bool listed = policy->filesystem.read_mode == READ_LISTED;
         /* systemd keeps resolv.conf under /run; NixOS keeps its programs there. */
         if (!policy->filesystem.codex || !listed || policy->filesystem.platform_defaults) {

@@ -150,6 +150,8 @@ static const char *why_readable(const struct path_rule *rule)
     switch (rule->backing) {
     case BACKING_PRIVATE:
         return "private to this run";
+    case BACKING_SESSION:
+        return "shared by the commands of this session";
     case BACKING_OVERLAY:
         return "a private copy-on-write view";
     case BACKING_FRESH:

@@ -111,7 +111,6 @@ static void srt_defaults(struct loader *loader)
     struct policy *policy = loader->policy;
     struct origin origin = {"built-in", "srt's default writable paths"};
 
-    policy->filesystem.tmp = TMP_HOST;
     /* With cloche's own keys single sockets can be named, and the doorman holds the rest. */
     policy->seccomp.block_unix_sockets =
         !policy->network.allow_all_unix_sockets && policy->network.unix_sockets.count == 0;
@@ -169,8 +168,13 @@ void policy_finish(struct loader *loader)
     }
     if (policy->network.mode == NETWORK_UNSET)
         policy->network.mode_origin = (struct origin){"built-in", "network.mode"};
-    if (policy->filesystem.tmp == TMP_UNSET)
-        policy->filesystem.tmp = TMP_PRIVATE;
+    if (policy->filesystem.tmp == TMP_UNSET && loader->srt)
+        policy->filesystem.tmp = TMP_HOST;
+    policy->filesystem.tmp_asked = policy->filesystem.tmp;
+    bool shared = loader->around.has_session &&
+                  (policy->filesystem.tmp == TMP_SESSION || loader->around.backend == BACKEND_NAMESPACES);
+    if (policy->filesystem.tmp == TMP_UNSET || policy->filesystem.tmp == TMP_SESSION)
+        policy->filesystem.tmp = shared ? TMP_SESSION : TMP_PRIVATE;
     if (policy->filesystem.caches == CACHES_UNSET)
         policy->filesystem.caches = CACHES_NONE;
     if (policy->violation.watch == WATCH_UNSET)

@@ -42,6 +42,7 @@ enum path_list {
 enum backing {
     BACKING_HOST,
     BACKING_PRIVATE, /* a tmpfs of this run */
+    BACKING_SESSION, /* a tmpfs of this run's session */
     BACKING_OVERLAY, /* copy-on-write over the host's, discarded */
     BACKING_FRESH    /* the kernel's own per-namespace file system: /proc */
 };
@@ -172,6 +173,7 @@ struct surroundings {
     unsigned accepted;          /* bits of host/degraded.h: weaker modes the user accepts */
     const char *proxy_token;    /* what this run's proxies ask for; NULL: not known yet */
     bool network_is_controlled; /* by --control-fd: hosts may be added while it runs */
+    bool has_session;           /* other commands share a /tmp with this one, unless policy says otherwise */
     bool is_learning;           /* the home is shown whole but for secrets, and what is written there is discarded */
 };
 
@@ -187,6 +189,7 @@ struct policy {
         bool allow_git_config;
         bool codex; /* written for Codex: the names it protects, nothing shown that is not listed */
         enum tmp_mode tmp;
+        enum tmp_mode tmp_asked; /* as written; a run by itself is a session of one, whose /tmp is private */
         enum caches_mode caches;
         struct name_rules devices;   /* absolute paths below /dev */
         struct name_rules protect;   /* added protected names */

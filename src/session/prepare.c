@@ -129,6 +129,7 @@ bool session_read(struct arena *arena, const struct session_request *request, st
     session->around.extended = request->extended;
     session->around.backend = request->backend;
     session->around.shares_proc = request->shares_proc;
+    session->around.has_session = request->session_tmp != NULL;
     session->around.accepted = request->accepted;
     /* Who embeds us can be told and asked whatever the network is. */
     session->around.network_is_controlled = request->control_fd > 0 && !request->peer;

@@ -27,6 +27,7 @@ struct session_request {
     int control_fd;                /* --control-fd; 0: none */
     int lifeline_fd;               /* --lifeline-fd; 0: none */
     int session_fd;                /* --session-fd, which leads to `peer`; 0: none */
+    const char *session_tmp;       /* --session-tmp: where the /tmp of the session is held; NULL: there is none */
     int events_fd;                 /* of --events; 0: none */
     const char *events_file;       /* its absolute path; NULL: it has none */
     const char *working_directory; /* where the command starts; NULL: see session_plan */

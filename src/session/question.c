@@ -286,6 +286,8 @@ static void note_what_surprises(const struct session *session, struct answer *an
     case OPERATION_WRITE:
         if (decision->allowed && decision->backing == BACKING_PRIVATE && exists(session, answer->real))
             answer->note = "private to the run: what the host has there is not visible";
+        if (decision->allowed && decision->backing == BACKING_SESSION && exists(session, answer->real))
+            answer->note = "the session's own: what the host has there is not visible";
         if (!decision->allowed && (answer->locks & LOCK_DOORMAN) && answer->question.operation == OPERATION_WRITE &&
             decide_git_config(&session->policy, answer->real))
             answer->note = "but git may replace it by one that runs nothing: names, branches, remotes with URLs of "

@@ -66,7 +66,8 @@ enum jail_end session_run(struct session *session, char *const *argv, int contro
         .ended = doorman_clear_away,
     };
     struct jail_watch watches[WATCH_COUNT];
-    struct jail_company company = {.watches = watches, .watch_count = WATCH_NETWORK};
+    struct jail_company company = {
+        .watches = watches, .watch_count = WATCH_NETWORK, .session_tmp = session->request->session_tmp};
     struct events events;
     struct session_tripwire tripwire;
     enum jail_end end = JAIL_REFUSED;

@@ -414,15 +414,65 @@ static void test_wrap(void)
     exit(1);
 }
 
+/* ---- the /tmp of a session ---- */
+
+static void test_tmp(void)
+{
+    size_t before = open_descriptors();
+    cloche_session *one = good_session(NULL);
+    cloche_session *two = good_session("{\"filesystem\":{\"tmp\":\"session\"}}");
+    cloche_session *apart = good_session("{\"filesystem\":{\"tmp\":\"private\"}}");
+    const char *command[] = {"cat", "/tmp/two", NULL};
+    cloche_error *error = NULL;
+
+    REQUIRE(run(one, "mkfifo /tmp/pipe && echo one > /tmp/one") == 0);
+    REQUIRE(run(two, "test ! -e /tmp/one && echo two > /tmp/two") == 0);
+    REQUIRE(run(apart, "test ! -e /tmp/one && echo three > /tmp/three") == 0);
+    REQUIRE(run(apart, "test ! -e /tmp/three") == 0);
+    REQUIRE(run(one, "test ! -e /tmp/two && grep -q one /tmp/one") == 0);
+    cloche_process *reads = start(one, "grep -q word /tmp/pipe", -1);
+    REQUIRE(run(one, "echo word > /tmp/pipe") == 0);
+    REQUIRE(end_of(reads) == 0);
+    cloche_process_free(reads);
+
+    cloche_policy *other = cloche_policy_new(&error);
+    REQUIRE(other && cloche_policy_add_preset(other, "strict", &error) && cloche_session_update(one, other, &error));
+    REQUIRE(run(one, "test ! -e /tmp/one") == 0); /* that one says private */
+    cloche_policy_free(other);
+
+    char **words = cloche_wrap(two, command, &error);
+    REQUIRE(words);
+    char *text = cloche_wrap_shell(two, "cat /tmp/two", &error);
+    REQUIRE(text && strstr(text, "--session-tmp"));
+    REQUIRE(system(text) == 0);
+    cloche_free(text);
+    cloche_free(words);
+    text = cloche_wrap_shell(one, "true", &error);
+    REQUIRE(text && !strstr(text, "--session-tmp"));
+    cloche_free(text);
+    cloche_session_free(one);
+    cloche_session_free(two);
+    cloche_session_free(apart);
+    REQUIRE(open_descriptors() == before);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)(void);
     } tests[] = {
-        {"events", test_events}, {"ends", test_ends},     {"update", test_update},           {"threads", test_threads},
-        {"many", test_many},     {"orphan", test_orphan}, {"descriptors", test_descriptors}, {"misuse", test_misuse},
-        {"wrap", test_wrap},     {"ask", test_ask},
+        {"events", test_events},
+        {"ends", test_ends},
+        {"update", test_update},
+        {"threads", test_threads},
+        {"many", test_many},
+        {"orphan", test_orphan},
+        {"descriptors", test_descriptors},
+        {"misuse", test_misuse},
+        {"wrap", test_wrap},
+        {"ask", test_ask},
+        {"tmp", test_tmp},
     };
 
     if (argc < 4)

@@ -235,9 +235,10 @@ static bool apply_step(struct model *model, const struct step *step, struct erro
         writable = false;
         break;
     case STEP_PRIVATE:
+    case STEP_SESSION:
     case STEP_DEVICES:
         root = tmpfs(model, step, err);
-        writable = step->kind == STEP_PRIVATE;
+        writable = step->kind != STEP_DEVICES;
         break;
     case STEP_PROC:
     case STEP_PROC_OF_HOST:

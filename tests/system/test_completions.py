@@ -106,6 +106,13 @@ def terminal(request, tmp_path):
     ("cloche check some-p\t", ["check", "some-policy.json"]),
     ("cloche trust --rev\tsome-p\t", ["trust", "--revoke", "some-policy.json"]),
     ("cloche run --settings some-p\ttrue", ["run", "--settings", "some-policy.json", "true"]),
+    ("cloche run -s codex:some-p\ttrue", ["run", "-s", "codex:some-policy.json", "true"]),
+    ("cloche run -s cod\tsome-p\ttrue", ["run", "-s", "codex:some-policy.json", "true"]),
+    ("cloche explain --settings codex:some-p\t", ["explain", "--settings", "codex:some-policy.json"]),
+    ("cloche run -s codex:some-policy.json cat some-p\t", ["run", "-s", "codex:some-policy.json", "cat", "some-policy.json"]),
+    ("cloche run -s codex:some-policy.json --allow-deg\tlate\ttrue",
+     ["run", "-s", "codex:some-policy.json", "--allow-degraded", "late-names", "true"]),
+    ("cloche sess\t--fd 7", ["session", "--fd", "7"]),
     ("cloche run --env SOME_VAR\ttrue", ["run", "--env", "SOME_VARIABLE", "true"]),
     ("cloche run --allow-deg\tlate\ttrue", ["run", "--allow-degraded", "late-names", "true"]),
     ("cloche learn --outp\tsome-p\ttrue", ["learn", "--output", "some-policy.json", "true"]),
@@ -138,7 +145,7 @@ def offered(name):
 def test_the_options_are_those_of_the_help(name):
     helped = set()
     for words in ([], ["run"], ["explain"], ["check"], ["presets"], ["init"], ["trust"], ["doctor"], ["learn"], ["log"],
-                  ["annotate"], ["import"]):
+                  ["annotate"], ["import"], ["session"]):
         helped |= set(re.findall(r"--[a-z][a-z-]+", help_of(*words)))
     assert offered(name) | {"--help"} == helped | {"--help"}
 

@@ -71,6 +71,11 @@ def test_library_keeps_what_its_header_says(drive, person, word):
         assert (person.project / "second").exists() and not (person.project / "third").exists()
 
 
+def test_commands_of_a_session_share_a_tmp_that_nobody_else_sees(drive):
+    answer = drive("tmp")
+    assert (answer.returncode, answer.stderr, answer.stdout) == (0, "", "two\n")
+
+
 def test_denials_reach_the_program_as_events(drive, person):
     answer = drive("events")
     assert (answer.returncode, answer.stderr) == (0, "")

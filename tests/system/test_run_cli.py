@@ -56,13 +56,13 @@ class TestRefusal:
 
     def test_keys_that_are_not_enforced_yet_are_refused_by_name_all_at_once(self, person):
         policy = person.file(
-            "policy.json", {"filesystem": {"tmp": "session"}, "network": {"tlsTerminate": {}, "stripResponseHeaders": ["x-a"]}}
+            "policy.json", {"network": {"tlsTerminate": {}, "stripResponseHeaders": ["x-a"]}}
         )
         answer = person.cloche("run", "-s", policy, "touch", "made")
         assert answer.returncode == 125
         lines = answer.stderr.splitlines()
         assert all(line.startswith("cloche: refused: ") for line in lines), lines
-        for path in ("network.tlsTerminate", "filesystem.tmp", "network.stripResponseHeaders"):
+        for path in ("network.tlsTerminate", "network.stripResponseHeaders"):
             assert sum(f"{policy}: {path}" in line and "not enforced yet" in line for line in lines) == 1, path
         assert not (person.project / "made").exists()
 
