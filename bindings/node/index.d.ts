@@ -76,6 +76,8 @@ export interface FilesystemConfig {
   allowGitConfig?: boolean
   /** cloche: `listed` = only what is allowed can be read. */
   readMode?: 'all' | 'listed'
+  /** cloche: `session` = the commands of a sandbox share a /tmp that nobody else sees; `private` = each has its own. */
+  tmp?: 'private' | 'session' | 'host'
   /** cloche: with `listed`, the system's own files are listed too (the default). */
   platformDefaults?: boolean
 }

@@ -52,8 +52,9 @@ static const char help[] = "Usage: srt [options] [command...]\n"
 
 struct srt_options {
     const char *settings;
-    char *settings_text; /* for those who embed us; these four are not srt's */
+    char *settings_text; /* for those who embed us; these five are not srt's */
     char *session;
+    const char *session_tmp;
     const char *shell;
     bool check;
     const char *shell_text;
@@ -107,6 +108,8 @@ static bool takes_embedding(char ***next, struct srt_options *options, bool *mis
         options->settings_text = (char *)(uintptr_t)value;
     else if (takes(next, NULL, "--session", &value, missing))
         options->session = (char *)(uintptr_t)value;
+    else if (takes(next, NULL, "--session-tmp", &options->session_tmp, missing))
+        return true;
     else
         return takes(next, NULL, "--shell", &options->shell, missing);
     return true;
@@ -278,6 +281,7 @@ static int run(struct arena *arena, const struct srt_options *options, int contr
         .command = command_of(arena, options),
         .control_fd = control_fd,
         .peer = peer,
+        .session_tmp = options->session_tmp,
     };
     struct scratch scratch __attribute__((cleanup(scratch_close))) = {.fd = -1};
     struct session *session = ARENA_NEW(arena, struct session);
@@ -289,6 +293,9 @@ static int run(struct arena *arena, const struct srt_options *options, int contr
     bool again = session->policy.filesystem.disabled;
     if (again) {
         request.option_count = 1; /* TMPDIR is left as it is */
+    } else if (temporary == default_temporary && session->policy.filesystem.tmp != TMP_HOST) {
+        additions[1].value = "TMPDIR=/tmp";
+        again = true;
     } else if (temporary == default_temporary && !scratch_open(temporary, &scratch)) {
         additions[1].value = "TMPDIR=" PRIVATE_TEMPORARY;
         again = true;

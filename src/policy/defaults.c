@@ -114,7 +114,8 @@ static void srt_defaults(struct loader *loader)
     /* With cloche's own keys single sockets can be named, and the doorman holds the rest. */
     policy->seccomp.block_unix_sockets =
         !policy->network.allow_all_unix_sockets && policy->network.unix_sockets.count == 0;
-    for (size_t i = 0; i < sizeof system / sizeof *system; i++)
+    size_t count = sizeof system / sizeof *system;
+    for (size_t i = 0; i < count - (policy->filesystem.tmp != TMP_HOST); i++) /* in a /tmp of ours there is none */
         add_derived(loader, LIST_ALLOW_WRITE, slice_of(system[i]), slice_of(system[i]), origin);
     for (size_t i = 0; i < sizeof at_home / sizeof *at_home; i++) {
         struct slice path = path_join(loader->arena, loader->around.home, slice_of(at_home[i]));

@@ -31,6 +31,49 @@ test('import and require give the same', () => {
   assert.equal(required.version, createRequire(import.meta.url)('cloche/package.json').version)
 })
 
+test("commands of a sandbox share a /tmp if they are to, and nobody else's", async () => {
+  const config = tmp => base({}, { tmp })
+  const said = async (sandbox, command) => {
+    const ran = await runText(await sandbox.wrapWithSandbox(command))
+    return ran.stdout + (ran.status ? `(${ran.status})` : '')
+  }
+  const [one, two, apart] = ['session', 'session', 'private'].map(tmp => new Sandbox(config(tmp)))
+  assert.equal(await said(one, 'echo one >/tmp/note; mkfifo /tmp/pipe; echo $TMPDIR; mktemp | cut -c1-5'), '/tmp\n/tmp/\n')
+  assert.equal(await said(two, 'ls -A /tmp; echo two >/tmp/note'), '')
+  assert.equal(await said(one, 'cat /tmp/note'), 'one\n')
+  const [got] = await Promise.all([said(one, 'cat /tmp/pipe'), said(one, 'echo word >/tmp/pipe')])
+  assert.equal(got, 'word\n')
+  assert.equal(await said(apart, 'echo three >/tmp/note'), '')
+  assert.equal(await said(apart, 'cat /tmp/note 2>/dev/null'), '(1)')
+  assert.equal(await said(apart, 'echo $TMPDIR'), '/tmp\n')
+
+  const kept = await one.wrapWithSandbox('cat /tmp/note')
+  one.updateConfig(config('session'))
+  assert.equal((await runText(kept)).stdout, 'one\n')
+  assert.equal(await said(one, 'cat /tmp/note'), 'one\n')
+  await one.reset()
+  const late = await runText(kept)
+  assert.ok(late.status !== 0 && /has whoever holds it ended/.test(late.stderr), late.stderr)
+  const holder = Number(/--session-tmp \/proc\/(\d+)\//.exec(await two.wrapWithSandbox('true'))[1])
+  process.kill(holder, 'SIGKILL')
+  await until(() => !existsSync(`/proc/${holder}/fd`))
+  await assert.rejects(async () => { for (;;) { await two.wrapWithSandbox('true'); await delay(5) } }, { code: 'session_tmp_gone' })
+  await two.reset()
+  await apart.reset()
+})
+
+test('the process that holds a /tmp ends with the program', async () => {
+  const program = `const { Sandbox } = require('cloche')
+    new Sandbox(${JSON.stringify(base({}, { tmp: 'session' }))})
+      .wrapWithSandbox('true').then(text => { console.log(text); if (process.argv[1] === 'killed') process.kill(process.pid, 9) })`
+  for (const how of ['ends', 'killed']) {
+    const ran = spawnSync(process.execPath, ['-e', program, how], { encoding: 'utf8', timeout: 60000 })
+    const holder = /--session-tmp \/proc\/(\d+)\//.exec(ran.stdout)
+    assert.ok(holder, ran.stderr)
+    await until(() => !existsSync(`/proc/${holder[1]}/fd/4`))
+  }
+})
+
 test("Mom: folders of a channel, each command wrapped, then reset", async () => {
   mkdirSync('data/channel/scratchpad', { recursive: true })
   mkdirSync('data/other', { recursive: true })

@@ -166,6 +166,35 @@ print(left)
     assert said == "True\nbounded\nb''\n"
 
 
+def test_commands_of_a_session_share_a_tmp(programmer):
+    said = python(programmer, """
+before = os.listdir("/proc/self/fd")
+with cloche.Session(policy="preset:dev", project=".") as session, cloche.Session() as other:
+    session.run("mkfifo /tmp/pipe; echo one >/tmp/one", check=True)
+    with session.popen("cat /tmp/pipe >/tmp/got"):
+        session.run("echo word >/tmp/pipe", check=True)
+    print(session.run("cat /tmp/got /tmp/one; ls /proc/self/fd | wc -l", capture_output=True, text=True).stdout)
+    print(other.run("ls -A /tmp", capture_output=True, text=True).stdout, bool(session.explain("write:/etc/x")))
+    print(asyncio.run(session.async_run(["cat", "/tmp/one"], capture_output=True)).stdout, "--session-tmp" in session.command("x"))
+print(sorted(before) == sorted(os.listdir("/proc/self/fd")))
+try:
+    session.run("true")
+except ValueError as problem:
+    print(problem)
+for tmp in ("session", "private"):
+    with cloche.Session(policy={"extends": ["preset:dev"], "filesystem": {"tmp": tmp}}) as session:
+        session.run("echo two >/tmp/two", check=True)
+        print(session.run("cat /tmp/two", capture_output=True).returncode,
+              subprocess.run(session.command(["cat", "/tmp/two"]), capture_output=True).returncode)
+try:
+    cloche.Session(policy={"unknown": 1})
+except cloche.PolicyError as problem:
+    print(type(problem).__name__)
+""")
+    assert said == ("word\none\n4\n\n False\nb'one\\n' False\nTrue\nthe session is closed\n"
+                    "0 0\n1 1\nPolicyError\n")
+
+
 def test_many_at_once_leave_nothing(programmer):
     said = python(programmer, """
 def left():
@@ -197,6 +226,7 @@ SAID = [
     "mkdir locked\n3\n",
     "Connection blocked by network allowlist\n\n['use the mirror']\n",
     "[b'0\\n', b'1\\n', b'2\\n']\n",
+    "hello\n1\n",
     "True False\n",
 ]
 

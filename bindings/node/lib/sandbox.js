@@ -10,6 +10,7 @@ const paths = require('./paths.js')
 const { issuesOf } = require('./schema.js')
 const { Session } = require('./session.js')
 const { listsText, merged, settingsText } = require('./settings.js')
+const { SharedTmp } = require('./tmp.js')
 const violations = require('./violations.js')
 const wrap = require('./wrap.js')
 
@@ -52,6 +53,7 @@ class Sandbox {
   #texts = new Map() // key -> the command's text
   #customs = new Map() // number -> what a call replaced of the network
   #lastCustom = 0
+  #tmp // what its commands share, once one wants it
   #lists = new Map() // key -> allowedDomains of one command
   #checked = new Map() // settings that were found good
 
@@ -139,6 +141,8 @@ class Sandbox {
     this.#customs.clear()
     this.#lists.clear()
     this.#files.remove()
+    this.#tmp?.close()
+    this.#tmp = undefined
     await session?.close()
   }
 
@@ -214,12 +218,20 @@ class Sandbox {
     remember(this.#texts, violations.textOfKey(key), options?.commandText ?? command)
     return wrap.wrappedWords({
       binary,
+      tmp: await this.#sharedTmp(binary, customConfig),
       session: this.#session?.introduction(this.#generation, this.#customNumber(customConfig), key),
       settings,
       files: this.#files,
       shell,
       command,
     })
+  }
+
+  // Only where it is asked for: as in sandbox-runtime, /tmp is the host's.
+  async #sharedTmp(binary, customConfig) {
+    if (!this.#session || (customConfig?.filesystem?.tmp ?? this.#config?.filesystem?.tmp) !== 'session') return undefined
+    this.#tmp ??= new SharedTmp(binary, this.#config)
+    return this.#tmp.place()
   }
 
   // The session's configuration was checked; what a call makes of it was not.

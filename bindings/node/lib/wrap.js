@@ -93,14 +93,15 @@ class SettingsFiles {
   }
 }
 
-// { binary, session, settings, files, shell, command } -> words for execve.
-function wrappedWords({ binary, session, settings, files, shell, command }) {
+// { binary, session, tmp, settings, files, shell, command } -> words for execve.
+function wrappedWords({ binary, session, tmp, settings, files, shell, command }) {
   const long = Buffer.byteLength(settings) > INLINE_MAX
   return [
     binary,
     'srt',
     '--session',
     session ?? 'nobody:',
+    ...(tmp ? ['--session-tmp', tmp] : []),
     ...(long ? ['--settings', files.put(settings)] : ['--settings-text', settings]),
     '--shell',
     shell,

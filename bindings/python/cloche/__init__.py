@@ -11,6 +11,7 @@ from ._command import Answer, Policy, check, command, explain, find_binary
 from ._errors import BinaryError, ClocheError, PolicyError, RefusedError
 from ._events import Ask, AsyncAsk, Event, Question
 from ._process import CompletedProcess, Popen, run
+from ._session import Session
 
 __version__ = "0.1.0"
 
@@ -27,6 +28,7 @@ __all__ = [
     "Popen",
     "Question",
     "RefusedError",
+    "Session",
     "async_run",
     "check",
     "command",

@@ -68,7 +68,8 @@ class _Listener:
 async def async_run(args: Union[str, Sequence[StrPath]], *, policy: Policy = None, project: Optional[StrPath] = None,
                     options: Sequence[str] = (), binary: Optional[StrPath] = None, ask: Optional[AsyncAsk] = None,
                     on_event: Optional[Callable[[Event], None]] = None, input: Optional[bytes] = None,
-                    capture_output: bool = False, check: bool = False, **keywords: Any) -> CompletedProcess:
+                    capture_output: bool = False, check: bool = False, pass_fds: Sequence[int] = (),
+                    **keywords: Any) -> CompletedProcess:
     """As run(), awaited; `ask` may be a coroutine function. To bound it in time:
     asyncio.wait_for, which ends the command too."""
     if input is not None:
@@ -82,7 +83,7 @@ async def async_run(args: Union[str, Sequence[StrPath]], *, policy: Policy = Non
     try:
         ours_too = told(theirs.fileno(), held, ask is not None)
         words = command(args, policy=policy, project=project, options=[*options, *ours_too], binary=binary)
-        process = await asyncio.create_subprocess_exec(*words, pass_fds=(theirs.fileno(), held), **keywords)
+        process = await asyncio.create_subprocess_exec(*words, pass_fds=(*pass_fds, theirs.fileno(), held), **keywords)
         theirs.close()
         listening = asyncio.ensure_future(listener.listen(ours))
         stdout, stderr = await process.communicate(input)

@@ -60,7 +60,7 @@ def _policy_words(policy: Policy) -> List[str]:
     return [word for part in policy for word in _policy_words(part)]
 
 
-def _options(policy: Policy, project: Optional[StrPath], options: Sequence[str]) -> List[str]:
+def option_words(policy: Policy, project: Optional[StrPath], options: Sequence[str]) -> List[str]:
     words = _policy_words(policy)
     if project is not None:
         words += ["--project", os.path.abspath(project)]
@@ -78,7 +78,7 @@ def command(args: Union[str, Sequence[StrPath]], *, policy: Policy = None, proje
             options: Sequence[str] = (), binary: Optional[StrPath] = None) -> List[str]:
     """The words that run `args` under glass, for whoever starts processes by himself. A
     text is for a shell. `options` are those of `cloche run`."""
-    start = [find_binary(binary), "run", *_options(policy, project, options)]
+    start = [find_binary(binary), "run", *option_words(policy, project, options)]
     if isinstance(args, str):
         return [*start, "-c", args]
     words = [os.fspath(word) for word in args]
@@ -103,10 +103,10 @@ def explain(*questions: str, policy: Policy = None, project: Optional[StrPath] =
     """May a run with these options do it? "read:/etc/passwd", "write:x", "net:example.com:443", ..."""
     if not questions:
         raise ValueError("no question given")
-    words = [find_binary(binary), "explain", "--json", *_options(policy, project, options), *questions]
+    words = [find_binary(binary), "explain", "--json", *option_words(policy, project, options), *questions]
     ran = subprocess.run(words, capture_output=True, text=True, check=False, cwd=cwd)
     if ran.returncode not in (0, 1):
-        raise PolicyError(_lines(ran.stderr))
+        raise PolicyError(lines_of(ran.stderr))
     return Answer(ran.returncode == 0, json.loads(ran.stdout))
 
 
@@ -114,8 +114,8 @@ def check(policy: StrPath, *, binary: Optional[StrPath] = None) -> Tuple[bool, L
     """Is a policy file valid? And what is said about it."""
     name = os.fspath(policy)
     ran = subprocess.run([find_binary(binary), "check", name], capture_output=True, text=True, check=False)
-    return ran.returncode == 0, _lines(ran.stdout + ran.stderr)
+    return ran.returncode == 0, lines_of(ran.stdout + ran.stderr)
 
 
-def _lines(text: str) -> List[str]:
+def lines_of(text: str) -> List[str]:
     return [line for line in text.splitlines() if line]
