@@ -255,6 +255,25 @@ static void say_what_is_left_out(const struct session *session)
     }
 }
 
+/* Names are what is protected. A file that has another one as well is changed by
+ * whoever may write that (attack 7). */
+static void say_what_has_other_names(const struct session *session)
+{
+    struct arena *arena = session->arena;
+    struct stat status;
+
+    if (session->around.personality != PERSONALITY_CLOCHE)
+        return;
+    for (size_t i = 0; i < session->policy.paths.count; i++) {
+        const struct path_rule *rule = &session->policy.paths.items[i];
+        if (rule->protects && !rule->dropped && rule->node == NODE_FILE &&
+            lstat(arena_slice(arena, rule->real).ptr, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink > 1)
+            log_warning("warning: %s is protected, but has another name too (%lu hard links): where that can be "
+                        "written, so can this",
+                        escaped(arena, rule->real), (unsigned long)status.st_nlink);
+    }
+}
+
 void session_say(const struct session *session, const struct error *err)
 {
     if (session->passed_over) {
@@ -266,8 +285,10 @@ void session_say(const struct session *session, const struct error *err)
         log_warning("%s is not used from here; to run in its project: -C %s",
                     escaped(session->arena, slice_of(session->above)),
                     shell_word(session->arena, arena_slice(session->arena, path_parent(slice_of(session->above))).ptr));
-    if (session->problems.errors == 0)
+    if (session->problems.errors == 0) {
         say_what_is_left_out(session);
+        say_what_has_other_names(session);
+    }
     for (size_t i = 0; i < session->problems.count; i++) {
         const struct problem *problem = &session->problems.items[i];
         if (problem->warning)

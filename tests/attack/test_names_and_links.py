@@ -259,6 +259,19 @@ def test_a07_a_hard_link_that_was_there_before_is_writable_by_the_name_inside_on
     assert outside.read_text() == "originaly"
 
 
+@pytest.mark.parametrize("name", [".envrc", ".git/config", ".mcp.json"])
+def test_a07_a_protected_name_with_a_second_one_from_before_is_warned_of(jail, name):
+    protected = jail.person.file(name, "original")
+    warning = f"{protected} is protected, but has another name too"
+    assert warning not in jail.run("true").stderr
+    jail.person.directory(jail.person.project / "free")
+    os.link(protected, jail.person.project / "free/second")
+    answer = jail.run(jail.attacker, "write", "free/second", "x")
+    assert answer.stdout == "= ok\n" and answer.stderr.count(warning) == 1, answer
+    assert protected.read_text() == "originalx", "as SECURITY.md says"
+    assert warning not in jail.run("true", options=["-q"]).stderr
+
+
 # 8
 
 

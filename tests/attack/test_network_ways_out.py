@@ -8,6 +8,7 @@ import pathlib
 import re
 import socket
 import struct
+import subprocess
 import textwrap
 
 import pytest
@@ -216,9 +217,46 @@ def test_81_a_name_under_an_allowed_one_is_not_an_exit_unless_it_is_allowed(insi
     assert not [name for name in questions_since(world, mark) if "c2v" in name]
 
 
-def test_83_no_resolver_of_the_host_is_reached_by_socket(inside, world, site):
-    answer = inside("sh", "-c", "ls /run/nscd /var/run/nscd /run/systemd/resolve /run/dbus 2>/dev/null; true")
-    assert answer.stdout == ""
+RESOLVERS = ["/run/nscd/socket", "/run/systemd/resolve/io.systemd.Resolve", "/run/dbus/system_bus_socket", "/run/mdns"]
+RESOLVER = """
+import os, selectors, socket, sys
+waiting = selectors.DefaultSelector()
+for path in sys.argv[1:]:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    listener = socket.socket(socket.AF_UNIX); listener.bind(path); os.chmod(path, 0o777); listener.listen()
+    waiting.register(listener, selectors.EVENT_READ)
+print("ready", flush=True)
+while True:
+    for key, _ in waiting.select():
+        key.fileobj.accept()[0].sendall(b"resolved")
+"""
+ASK_RESOLVERS = f"""
+import socket
+for path in {RESOLVERS}:
+    s = socket.socket(socket.AF_UNIX)
+    try:
+        s.connect(path); print(s.recv(100).decode())
+    except OSError as error:
+        print(error.strerror)
+"""
+
+
+def test_83_no_resolver_of_the_host_is_reached_by_socket(inside, world, person, site):
+    """They would ask anybody about any name for whoever asks them."""
+    machine = ["nsenter", "-t", str(world.machine), "--mount", "--"]
+    subprocess.run([*machine, "mount", "-t", "tmpfs", "none", "/run"], check=True)
+    try:
+        with subprocess.Popen([*machine, "/usr/bin/python3", "-c", RESOLVER, *RESOLVERS], stdout=subprocess.PIPE, text=True) as server:
+            assert server.stdout.readline() == "ready\n"
+            try:
+                said = inside("/usr/bin/python3", "-c", ASK_RESOLVERS).stdout.splitlines()
+                outside = world.run(person, "/usr/bin/python3", "-c", ASK_RESOLVERS).stdout.splitlines()
+            finally:
+                server.kill()
+    finally:
+        subprocess.run([*machine, "umount", "-l", "/run"], check=True)
+    assert said == ["No such file or directory"] * len(RESOLVERS)
+    assert outside == ["resolved"] * len(RESOLVERS)
 
 
 def tls(sni, target, direct):
