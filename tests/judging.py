@@ -32,12 +32,16 @@ def start(person, *arguments, **keywords):
                             text=True, **options, **as_person(person))
 
 
-def outside(person, script, check=True):
+def call_outside(person, *command, cwd=None, check=True, **keywords):
     """What the person does without cloche."""
-    done = subprocess.run(["bash", "-c", script], cwd=person.project, env=person.environment, capture_output=True, text=True,
-                          timeout=PATIENCE, check=False, **as_person(person))
+    done = subprocess.run(command, cwd=cwd or person.project, env=person.environment, capture_output=True, text=True,
+                          check=False, **{"timeout": PATIENCE, **keywords}, **as_person(person))
     assert not check or done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def outside(person, script, check=True):
+    return call_outside(person, "bash", "-c", script, check=check)
 
 
 def where_mounted(person, mounting, *arguments, call="cloche", **keywords):

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -86,4 +88,12 @@ bool directory_make(struct arena *arena, struct slice from, struct slice path, s
             return error_set_errno(err, errno, "cannot make the directory %s", name);
     }
     return true;
+}
+
+bool fd_wants_colour(int fd)
+{
+    const char *unwanted = getenv("NO_COLOR");
+    const char *terminal = getenv("TERM");
+
+    return !(unwanted && *unwanted) && terminal && strcmp(terminal, "dumb") != 0 && isatty(fd);
 }

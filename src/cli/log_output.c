@@ -27,14 +27,12 @@ const char *log_default_path(struct arena *arena, const struct surroundings *aro
 struct log_table log_output_table(struct arena *arena, const struct surroundings *around)
 {
     enum { WIDTH_UNKNOWN = 80 };
-    const char *no_colour = getenv("NO_COLOR");
-    const char *terminal = getenv("TERM");
     struct winsize size = {0};
     struct log_table table = {.home = slice_of(escaped(arena, around->home))};
 
     if (!isatty(STDOUT_FILENO))
         return table;
-    table.colours = !(no_colour && no_colour[0]) && terminal && strcmp(terminal, "dumb") != 0;
+    table.colours = fd_wants_colour(STDOUT_FILENO);
     table.width = WIDTH_UNKNOWN;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         table.width = size.ws_col;

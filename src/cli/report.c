@@ -364,16 +364,21 @@ void report_head_json(const struct options *options, const struct session *sessi
     append_objections_json(options, session, out);
 }
 
+/* One of a list of rules, as written. */
+static void append_rule_json(struct text *out, size_t number, struct slice rule, const struct origin *origin)
+{
+    text_append_string(out, number ? ",{" : "{");
+    append_member(out, "text", rule);
+    text_append_byte(out, ',');
+    append_origin_json(origin, out);
+    text_append_byte(out, '}');
+}
+
 static void append_hosts_json(const char *key, const struct host_rules *rules, struct text *out)
 {
     text_appendf(out, ",\"%s\":[", key);
-    for (size_t i = 0; i < rules->count; i++) {
-        text_append_string(out, i ? ",{" : "{");
-        append_member(out, "text", rules->items[i].text);
-        text_append_byte(out, ',');
-        append_origin_json(&rules->items[i].origin, out);
-        text_append_byte(out, '}');
-    }
+    for (size_t i = 0; i < rules->count; i++)
+        append_rule_json(out, i, rules->items[i].text, &rules->items[i].origin);
     text_append_byte(out, ']');
 }
 
@@ -449,13 +454,8 @@ static void append_doorman_json(const struct plan *plan, struct text *out)
     text_appendf(out, ",\"doorman\":{\"files\":%s,\"sockets\":%s,\"datagrams\":%s,\"reasons\":[",
                  plan->doorman.files ? "true" : "false", plan->doorman.sockets ? "true" : "false",
                  plan->doorman.datagrams ? "true" : "false");
-    for (size_t i = 0; i < plan->doorman_reason_count; i++) {
-        text_append_string(out, i ? ",{" : "{");
-        append_member(out, "text", plan->doorman_reasons[i].text);
-        text_append_byte(out, ',');
-        append_origin_json(&plan->doorman_reasons[i].origin, out);
-        text_append_byte(out, '}');
-    }
+    for (size_t i = 0; i < plan->doorman_reason_count; i++)
+        append_rule_json(out, i, plan->doorman_reasons[i].text, &plan->doorman_reasons[i].origin);
     text_append_string(out, "],\"roots\":[");
     for (size_t i = 0; i < plan->doorman_root_count; i++) {
         text_append_string(out, i ? ",{" : "{");

@@ -72,18 +72,17 @@ int renewal_patience(const struct renewal *renewal, int patience)
 
 /* ---- hearing of it ---- */
 
-static int open_below(int directory, struct slice name)
+/* -1: it is not there, or not to be seen. Nothing is followed. */
+static int open_there(int directory, struct slice path, uint64_t flags)
 {
-    struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
-    char text[NAME_MAX + 1];
+    struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC | flags, .resolve = RESOLVE_NO_SYMLINKS};
+    char name[PATH_MAX];
 
-    if (name.len >= sizeof text) {
-        errno = ENAMETOOLONG;
+    if (path.len >= sizeof name)
         return -1;
-    }
-    memcpy(text, name.ptr, name.len);
-    text[name.len] = '\0';
-    return (int)syscall(SYS_openat2, directory, text, &how, sizeof how);
+    memcpy(name, path.ptr, path.len);
+    name[path.len] = '\0';
+    return (int)syscall(SYS_openat2, directory, name, &how, sizeof how);
 }
 
 /* A name may be both. */
@@ -117,10 +116,10 @@ static void watch_place(struct renewal *renewal, struct slice path)
     FD_CLEANUP int directory = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     while (directory >= 0 && path_next(&rest, &name)) {
         watch_directory(renewal, directory, GOES);
-        int next = open_below(directory, name);
+        int next = open_there(directory, name, O_DIRECTORY);
         if (next < 0) {
             watch_directory(renewal, directory, APPEARS);
-            next = open_below(directory, name);
+            next = open_there(directory, name, O_DIRECTORY);
         }
         if (next < 0) {
             expect(renewal, name, &is_above);
@@ -169,23 +168,10 @@ static bool make_mask(const struct renewal *renewal, size_t number, bool directo
                          err);
 }
 
-/* -1: nothing is there that could be seen. */
-static int open_place(struct slice path)
-{
-    struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
-    char name[PATH_MAX];
-
-    if (path.len >= sizeof name)
-        return -1;
-    memcpy(name, path.ptr, path.len);
-    name[path.len] = '\0';
-    return (int)syscall(SYS_openat2, AT_FDCWD, name, &how, sizeof how);
-}
-
 static bool renew(const struct renewal *renewal, size_t number, struct error *err)
 {
     struct slice path = renewal->plan->steps[number].path;
-    FD_CLEANUP int place = open_place(path);
+    FD_CLEANUP int place = open_there(AT_FDCWD, path, 0);
     FD_CLEANUP int mount = -1;
     struct statx status;
 

@@ -22,7 +22,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -401,14 +400,6 @@ bool events_open(const struct session *session, struct jail_watch *watch, struct
     return true;
 }
 
-static bool wants_colour(void)
-{
-    const char *unwanted = getenv("NO_COLOR");
-    const char *terminal = getenv("TERM");
-
-    return !(unwanted && *unwanted) && !(terminal && strcmp(terminal, "dumb") == 0) && isatty(STDERR_FILENO);
-}
-
 static const char *unwatched_text(struct arena *arena, const struct session *session)
 {
     const struct hint hint = {.policy = "\"violation\": {\"watch\": \"all\"}"};
@@ -422,7 +413,7 @@ static void say_summary(const struct events *events)
     struct text out = text_in(&arena);
     const struct summary_style style = {
         .name = log_name(),
-        .colour = events->watch.count > 0 && wants_colour(),
+        .colour = events->watch.count > 0 && fd_wants_colour(STDERR_FILENO),
         .note = events->reads_watched || !log_is_verbose() ? NULL : unwatched_text(&arena, events->session),
     };
 

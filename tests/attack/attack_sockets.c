@@ -1,6 +1,7 @@
 /* Attacks by unix sockets: connecting and sending, by every call and kind of socket,
  * to a path or to @NAME, an abstract one; and sockets of one's own, which must work. */
 #include "attacker.h"
+#include "base/passing.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -258,14 +259,7 @@ static int hand_over(char **words)
     int kind = (int)number(words[2]);
     struct sockaddr_un address;
     socklen_t length = address_of(words[0], &address);
-    union {
-        struct cmsghdr head;
-        char space[CMSG_SPACE(sizeof(int))];
-    } control = {.head = {.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
     char byte = 'x';
-    struct iovec part = {.iov_base = &byte, .iov_len = 1};
-    struct msghdr message = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     int server = socket(AF_UNIX, kind, 0);
 
     if (server < 0 || bind(server, (struct sockaddr *)&address, length) < 0 ||
@@ -275,17 +269,17 @@ static int hand_over(char **words)
     if (child == 0) {
         int client = socket(AF_UNIX, kind, 0);
         int file = open(words[1], O_WRONLY | O_CREAT, 0600);
-        memcpy(CMSG_DATA(&control.head), &file, sizeof file);
-        bool sent = connect(client, (struct sockaddr *)&address, length) == 0 && sendmsg(client, &message, 0) == 1;
+        bool sent = connect(client, (struct sockaddr *)&address, length) == 0 &&
+                    passing_send(client, &byte, sizeof byte, &file, 1, 0) == 1;
         _exit(sent ? 0 : 1);
     }
     int client = kind == SOCK_DGRAM ? server : accept(server, NULL, NULL);
     int file = -1;
+    size_t count = 1;
     int status;
     waitpid(child, &status, 0);
-    if (client < 0 || recvmsg(client, &message, MSG_DONTWAIT) != 1 || message.msg_controllen < sizeof control.head)
+    if (client < 0 || passing_receive(client, &byte, sizeof byte, &file, &count, MSG_DONTWAIT) != 1 || count != 1)
         return -1;
-    memcpy(&file, CMSG_DATA(&control.head), sizeof file);
     return write(file, "handed over", 11) < 0 ? -1 : 0;
 }
 

@@ -4,8 +4,10 @@ import contextlib
 import os
 import re
 import shutil
+import socket
 import stat
 import subprocess
+import threading
 import typing
 
 from judging import BUILD, PATIENCE, as_person
@@ -31,6 +33,36 @@ def joined(operations):
     for operation in operations:
         words += ["--", *(str(word) if isinstance(word, (int, os.PathLike)) else word for word in operation)]
     return words
+
+
+class HostSocket:
+    """A socket of the host that greets with a secret and counts who came."""
+
+    def __init__(self, address, secret, kind=socket.SOCK_STREAM):
+        self.kind = kind
+        self.socket = socket.socket(socket.AF_UNIX, kind)
+        self.socket.bind(address)
+        self.greeting = secret.encode()
+        self.visitors = 0
+        if kind != socket.SOCK_DGRAM:
+            self.socket.listen(64)
+            threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self.socket.accept()
+                self.visitors += 1
+                with contextlib.suppress(OSError), connection:
+                    connection.sendall(self.greeting)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
+        self.socket.close()
 
 
 class SaidByName(Exception):

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from attacking import OK, PATIENCE, unchanged
-from judging import ATTEMPT, as_person, start, where_mounted
+from judging import ATTEMPT, as_person, outside, start, where_mounted
 
 MILLISECONDS = 700
 
@@ -126,12 +126,6 @@ def test_b31_links_are_pieces_as_well(jail, old, order):
     assert not git_runs_nothing(jail, jail.person.project / "new")
 
 
-def outside(jail, script):
-    done = subprocess.run(["sh", "-ec", script], cwd=jail.person.project, env=jail.person.environment, check=False,
-                          capture_output=True, text=True, timeout=PATIENCE, **as_person(jail.person))
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 @pytest.fixture
 def identity(jail):
     jail.person.file(jail.person.home / ".gitconfig", "[user]\n\tname = Some Body\n\temail = somebody@example.org\n"
@@ -143,10 +137,10 @@ def test_b31_an_old_git_directory_does_not_cease_to_be_one(jail, identity):
     hook = (f"printf '#!/bin/sh\ntouch {jail.person.base / 'ran'}\n' >hooks/pre-receive; chmod +x hooks/pre-receive; ")
     script = "cd {}; mv objects o2; mv refs r2; " + hook + "ln -s o2 objects; ln -s r2 refs; true"
     push = "git -C source push -q ../{} main:refs/heads/{}"
-    outside(jail, "git init -q --bare old.git; git init -q source; git -C source commit -q --allow-empty -m x")
+    outside(jail.person, "set -e; git init -q --bare old.git; git init -q source; git -C source commit -q --allow-empty -m x")
     answer = shell(jail, script.format("old.git"))
     assert "old.git/objects, by mv: without it git would" in answer.stderr, answer
-    outside(jail, push.format("old.git", "a"))
+    outside(jail.person, "set -e; " + push.format("old.git", "a"))
     assert not (jail.person.base / "ran").exists()
     # Git's own way with it.
     answer = shell(jail, "set -e; cd old.git; git symbolic-ref HEAD refs/heads/other; git gc -q --prune=now; "
@@ -159,7 +153,7 @@ def test_b31_an_old_git_directory_does_not_cease_to_be_one(jail, identity):
         assert (jail.person.project / "old.git" / name).exists()
     # A directory of the run's own.
     assert shell(jail, "git init -q --bare new.git; " + script.format("new.git")).returncode == 0
-    outside(jail, push.format("new.git", "b"))
+    outside(jail.person, "set -e; " + push.format("new.git", "b"))
     assert (jail.person.base / "ran").exists()
 
 
@@ -167,14 +161,14 @@ def test_b31_a_project_that_loses_its_git_directory_does_not_become_another(jail
     """Git, which finds no good .git, takes the directory that it is in."""
     config = armed(jail).replace("worktree=..", "worktree=.")
     jail.person.file(jail.person.project / "config.txt", config)
-    outside(jail, "git init -q; git commit -q --allow-empty -m x")
+    outside(jail.person, "set -e; git init -q; git commit -q --allow-empty -m x")
     script = ("git init -q evil; git -C evil commit -q --allow-empty -m x; rm -f .git/HEAD; cp config.txt config; "
               "ln -s evil/.git/refs refs; ln -s evil/.git/objects objects; cp evil/.git/HEAD HEAD; true")
     answer = shell(jail, script)
     assert answer.returncode == 0 and ".git/HEAD, by rm: without it git would" in answer.stderr, answer
     assert git_runs_nothing(jail, jail.person.project)
     assert (jail.person.project / ".git/HEAD").exists()
-    outside(jail, "rm -rf evil refs objects config HEAD; " + script)
+    outside(jail.person, "set -e; rm -rf evil refs objects config HEAD; " + script)
     assert not git_runs_nothing(jail, jail.person.project)
 
 
@@ -182,14 +176,14 @@ def test_b31_a_project_that_loses_its_git_directory_does_not_become_another(jail
 def test_a05_b31_an_old_repository_in_the_project_is_not_exchanged_for_another(jail, identity, kind):
     making = {"nested": "git init -q sub; git -C sub commit -q --allow-empty -m x", "worktree": "git worktree add -q sub"}
     canary = f"touch {jail.person.base / 'ran'};:"
-    outside(jail, f"git init -q; git commit -q --allow-empty -m x; {making[kind]}; mkdir -p ordinary/below")
+    outside(jail.person, f"set -e; git init -q; git commit -q --allow-empty -m x; {making[kind]}; mkdir -p ordinary/below")
     script = f"mv sub away; git init -q t; git -C t config core.fsmonitor '{canary}'; mv -T t sub; true"
     answer = shell(jail, script)
     assert answer.returncode == 0 and "away, by mv: protected names would be" in answer.stderr, answer
     assert not (jail.person.project / "away").exists() and git_runs_nothing(jail, jail.person.project / "sub")
     # An ordinary directory, and a repository of this run's own, are moved; and outside it is done.
     assert shell(jail, "mv ordinary moved && git init -q mine && mv mine renamed").returncode == 0
-    outside(jail, "rm -rf t sub/t; " + script)
+    outside(jail.person, "set -e; rm -rf t sub/t; " + script)
     assert not git_runs_nothing(jail, jail.person.project / "sub")
 
 
@@ -323,7 +317,6 @@ def test_h105_no_sandbox_of_a_programs_own_is_undone_in_silence(jail):
 
 
 BECOME = """
-import errno
 import os
 os.setgroups([]); os.setgid(1001); os.setuid(1001)
 for path, flags in (('secret', os.O_WRONLY), ('new', os.O_WRONLY | os.O_CREAT), ('open/new', os.O_WRONLY | os.O_CREAT)):
@@ -352,7 +345,6 @@ def test_h105_who_has_become_an_ordinary_user_has_no_rights_of_roots_left(jail):
 STRANGER = 12345
 SETTINGS = ("protected_symlinks", "protected_regular", "protected_fifos")
 OPENED = ATTEMPT + """
-import errno
 import os
 making = os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK
 holding = os.open("shared/fifo", os.O_RDONLY | os.O_NONBLOCK)

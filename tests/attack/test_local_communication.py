@@ -12,12 +12,11 @@ import signal
 import socket
 import subprocess
 import tempfile
-import threading
 import time
 
 import pytest
 
-from attacking import OK, unchanged
+from attacking import OK, HostSocket, unchanged
 
 # What listens where on a desktop, and the variable that leads there. T is a
 # directory of the test below the place named.
@@ -37,37 +36,6 @@ HOST_SOCKETS = {
     "c45 wayland": ("/run/user", "wayland-9", "WAYLAND_DISPLAY", "wayland-9"),
     "c43 agent in /var/tmp": ("/var/tmp", "agent", "SSH_AUTH_SOCK", "{path}"),
 }
-
-
-class Server:
-    """A socket of the host that greets with a secret and counts who came."""
-
-    def __init__(self, address, secret, kind=socket.SOCK_STREAM):
-        self.socket = socket.socket(socket.AF_UNIX, kind)
-        self.socket.bind(address)
-        self.greeting = secret.encode()
-        self.visitors = 0
-        if kind == socket.SOCK_STREAM:
-            self.socket.listen()
-            threading.Thread(target=self.serve, daemon=True).start()
-
-    def serve(self):
-        while True:
-            try:
-                connection, _ = self.socket.accept()
-            except OSError:
-                return
-            self.visitors += 1
-            with contextlib.suppress(OSError), connection:
-                connection.sendall(self.greeting)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        with contextlib.suppress(OSError):
-            self.socket.shutdown(socket.SHUT_RDWR)
-        self.socket.close()
 
 
 @contextlib.contextmanager
@@ -91,7 +59,7 @@ def test_c41_to_c45_a_socket_of_the_desktop_is_out_of_reach(jail, secret, case):
     with place_of_the_host(jail, above) as directory:
         path = directory / name
         jail.person.directory(path.parent)
-        with Server(str(path), secret) as server:
+        with HostSocket(str(path), secret) as server:
             path.chmod(0o777)
             if variable:
                 jail.person.environment[variable] = value.format(path=path, directory=directory)
@@ -108,7 +76,7 @@ def test_c41_to_c45_a_socket_of_the_desktop_is_out_of_reach(jail, secret, case):
 
 def test_c43_the_agents_socket_in_the_home_is_absent(jail, secret):
     path = jail.person.directory(jail.person.home / ".gnupg") / "S.gpg-agent"
-    with Server(str(path), secret) as server:
+    with HostSocket(str(path), secret) as server:
         path.chmod(0o777)
         assert jail.attack("connect", path).verdict in ("ENOENT", "EACCES", "EPERM")
         assert server.visitors == 0
@@ -122,7 +90,7 @@ def test_c45_c46_abstract_sockets_of_the_host_are_out_of_reach(jail, secret, net
     """In the host's network it is Landlock alone that holds this."""
     name = name.format(secrets.token_hex(8))
     policy = jail.policy(network={"mode": network})
-    with Server("\0" + name[1:], secret) as server:
+    with HostSocket("\0" + name[1:], secret) as server:
         found = jail.attacks(["connect", name], ["connect-to-own", f"@own-{secrets.token_hex(8)}"], policy=policy)
         assert found[0].verdict in ("ECONNREFUSED", "EPERM")
         assert found[1].verdict == ("ok" if jail.has_namespaces else "EPERM")
@@ -135,7 +103,7 @@ def test_c45_c46_abstract_sockets_of_the_host_are_out_of_reach(jail, secret, net
 def test_c47_c48_no_datagram_reaches_a_socket_of_the_host(jail, secret, way):
     """Even where the command can see the socket: in its own project."""
     path = jail.person.project / "datagrams"
-    with Server(str(path), secret, socket.SOCK_DGRAM) as server:
+    with HostSocket(str(path), secret, socket.SOCK_DGRAM) as server:
         path.chmod(0o777)
         server.socket.setblocking(False)
         assert jail.attack(way, path, "smuggled").verdict in ("EACCES", "EPERM")

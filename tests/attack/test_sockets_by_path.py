@@ -16,7 +16,7 @@ import time
 
 import pytest
 
-from attacking import OK, PATIENCE, unchanged
+from attacking import OK, PATIENCE, HostSocket, unchanged
 
 STREAM, DATAGRAM, PACKETS = socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET
 REFUSED = {"EACCES", "EPERM"}
@@ -29,29 +29,14 @@ def backend():
     return "namespaces"
 
 
-class Host:
-    """A socket of the host that greets with a secret, and knows who came or what was sent."""
+class Host(HostSocket):
+    """One at a path that everybody may connect to, which knows what was sent."""
 
     def __init__(self, person, path, secret, kind=STREAM):
+        super().__init__(str(path), secret, kind)
         self.path = pathlib.Path(path)
-        self.kind = kind
-        self.socket = socket.socket(socket.AF_UNIX, kind)
-        self.socket.bind(str(path))
         person.own(self.path)
         self.path.chmod(0o777)
-        self.greeting = secret.encode()
-        self.visitors = 0
-        if kind != DATAGRAM:
-            self.socket.listen(64)
-            threading.Thread(target=self.serve, daemon=True).start()
-
-    def serve(self):
-        with contextlib.suppress(OSError):
-            while True:
-                connection, _ = self.socket.accept()
-                self.visitors += 1
-                with contextlib.suppress(OSError), connection:
-                    connection.sendall(self.greeting)
 
     def received(self):
         """What was sent, as far as it is there."""
@@ -61,14 +46,6 @@ class Host:
             while True:
                 found.append(self.socket.recv(100).decode())
         return found
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        with contextlib.suppress(OSError):
-            self.socket.shutdown(socket.SHUT_RDWR)
-        self.socket.close()
 
 
 def allowing(jail, *paths, **network):

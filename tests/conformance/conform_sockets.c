@@ -1,4 +1,5 @@
 /* Sockets with a name: bind and connect, and TCP beside them. */
+#include "base/passing.h"
 #include "conform.h"
 
 #include <errno.h>
@@ -228,31 +229,20 @@ static void internet(void)
 /* Descriptors go from one to the other. */
 static void handed_over(void)
 {
-    struct sockaddr_un address;
     int server = server_at("server", SOCK_STREAM), fd = open("file", O_RDWR | O_CREAT, 0600);
-    union {
-        struct cmsghdr head;
-        char space[CMSG_SPACE(sizeof(int))];
-    } control = {.head = {.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
+    size_t count = 1;
     char byte = 'x';
-    struct iovec part = {.iov_base = &byte, .iov_len = 1};
-    struct msghdr message = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
 
-    (void)address;
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
         int client = socket(AF_UNIX, SOCK_STREAM, 0);
-        bool sent = connect_to(client, "server") == 0;
-        memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
-        sent = sent && sendmsg(client, &message, 0) == 1;
+        bool sent = connect_to(client, "server") == 0 && passing_send(client, &byte, sizeof byte, &fd, 1, 0) == 1;
         _exit(sent ? 0 : errno);
     }
     close(fd);
     int client = accept(server, NULL, NULL);
-    say(recvmsg(client, &message, 0), "receiving");
-    memcpy(&fd, CMSG_DATA(&control.head), sizeof fd);
+    say(passing_receive(client, &byte, sizeof byte, &fd, &count, 0), "receiving");
     say(write(fd, "handed over", 11), "writing to it");
     say(status_of(child), "the sender's end");
     look("file");

@@ -424,6 +424,7 @@ def test_colours_are_for_terminals_that_want_them(person):
     assert f"\x1b[31mwrite\x1b[0m {out}/x" in told()
     assert "\x1b" not in told(NO_COLOR="1")
     assert "\x1b" not in told(TERM="dumb")
+    assert "\x1b" not in told(TERM="")
 
 
 def test_srt_says_nothing_of_its_own(person):

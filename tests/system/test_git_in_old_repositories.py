@@ -7,24 +7,16 @@ import json
 import os
 import pathlib
 import stat
-import subprocess
 
 import pytest
 
 from git_server import git_server
-from judging import as_person, fingerprint
+from judging import call_outside, fingerprint
 from test_no_ghosts import Watcher
 
 
-def outside(person, *command, cwd=None):
-    done = subprocess.run(command, cwd=cwd or person.project, env=person.environment, capture_output=True, text=True,
-                          check=False, **as_person(person))
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 def configuration(person, path=".git/config"):
-    return dict(line.split("=", 1) for line in outside(person, "git", "config", "--list", "--file", path).splitlines())
+    return dict(line.split("=", 1) for line in call_outside(person, "git", "config", "--list", "--file", path).splitlines())
 
 
 def work(person, script, *options):
@@ -38,9 +30,9 @@ def repository(person):
     person.file(person.home / ".gitconfig", "[user]\n\tname = Some Body\n\temail = somebody@example.org\n"
                 "[init]\n\tdefaultBranch = main\n[advice]\n\tdetachedHead = false\n")
     person.file("a", "one\n")
-    outside(person, "git", "init", "-q")
-    outside(person, "git", "add", "-A")
-    outside(person, "git", "commit", "-qm", "first")
+    call_outside(person, "git", "init", "-q")
+    call_outside(person, "git", "add", "-A")
+    call_outside(person, "git", "commit", "-qm", "first")
     return person
 
 
@@ -49,14 +41,14 @@ def served(repository):
     """The same with a remote, and another repository beside it, on a server."""
     root = repository.directory(repository.base / "served")
     for name, source in (("project", repository.project), ("library", repository.project)):
-        outside(repository, "git", "clone", "-q", "--bare", source, root / f"{name}.git")
-        outside(repository, "git", "-C", root / f"{name}.git", "config", "http.receivepack", "true")
+        call_outside(repository, "git", "clone", "-q", "--bare", source, root / f"{name}.git")
+        call_outside(repository, "git", "-C", root / f"{name}.git", "config", "http.receivepack", "true")
     with git_server(root) as port:
         repository.server = f"http://localhost:{port}"
         repository.options = ["--host-port", str(port)]
         repository.served = root
-        outside(repository, "git", "remote", "add", "origin", f"{repository.server}/project.git")
-        outside(repository, "git", "-c", "http.proxy=", "fetch", "-q")
+        call_outside(repository, "git", "remote", "add", "origin", f"{repository.server}/project.git")
+        call_outside(repository, "git", "-c", "http.proxy=", "fetch", "-q")
         yield repository
 
 
@@ -81,8 +73,8 @@ def test_a_branch_is_pushed_and_followed_from_then_on(served):
         git checkout -q -b topic; echo more >>a; git commit -qam more; git push -q -u origin topic
         echo again >>a; git commit -qam again; git push -q; git pull -q""", *served.options)
     assert configuration(served)["branch.topic.merge"] == "refs/heads/topic"
-    assert outside(served, "git", "-C", served.served / "project.git", "log", "-1", "--format=%s", "topic") == "again\n"
-    assert outside(served, "git", "status", "-sb").splitlines() == ["## topic...origin/topic"]
+    assert call_outside(served, "git", "-C", served.served / "project.git", "log", "-1", "--format=%s", "topic") == "again\n"
+    assert call_outside(served, "git", "status", "-sb").splitlines() == ["## topic...origin/topic"]
 
 
 def test_remotes_are_added_and_led_elsewhere_and_that_is_told(served):
@@ -95,7 +87,7 @@ def test_remotes_are_added_and_led_elsewhere_and_that_is_told(served):
     found = configuration(served)
     assert found["remote.other.fetch"] == "+refs/heads/*:refs/remotes/other/*"
     assert found["remote.origin.url"] == "https://example.org/new.git"
-    assert outside(served, "git", "rev-parse", "other/main") == outside(served, "git", "rev-parse", "main")
+    assert call_outside(served, "git", "rev-parse", "other/main") == call_outside(served, "git", "rev-parse", "main")
     assert "changed by this run" in answer.stderr and "remote.origin.url: was " in answer.stderr
     told = [event for event in map(json.loads, events.read_text().splitlines()) if event["kind"] == "fs.write"]
     assert [(event["object"], event["verdict"], event["reason"]) for event in told] == [
@@ -111,7 +103,7 @@ def test_names_and_choices_are_set_and_taken_back(repository):
         test "$(git config user.name)" = 'Ümit "U" O'"'"'Brien # x'; git commit -q --allow-empty -m mine""")
     found = configuration(repository)
     assert found["user.name"] == "Ümit \"U\" O'Brien # x" and found["push.autosetupremote"] == "true"
-    assert outside(repository, "git", "log", "-1", "--format=%ae") == "u@example.org\n"
+    assert call_outside(repository, "git", "log", "-1", "--format=%ae") == "u@example.org\n"
     work(repository, "git config --unset user.name; git config --remove-section pull; git config --unset-all push.default")
     assert set(configuration(repository)) & {"user.name", "pull.rebase", "pull.ff", "push.default"} == set()
 
@@ -136,13 +128,13 @@ def test_new_repositories_clones_and_worktrees_are_configured_freely(served):
 def test_submodules_are_fetched(served):
     """.gitmodules is a protected name of its own: what it says was there before, or in a repository of the run's."""
     served.file(".gitmodules", f'[submodule "library"]\n\tpath = library\n\turl = {served.server}/library.git\n')
-    tip = outside(served, "git", "rev-parse", "main").strip()
-    outside(served, "git", "update-index", "--add", "--cacheinfo", f"160000,{tip},library")
-    outside(served, "git", "add", ".gitmodules")
-    outside(served, "git", "commit", "-qm", "submodule")
+    tip = call_outside(served, "git", "rev-parse", "main").strip()
+    call_outside(served, "git", "update-index", "--add", "--cacheinfo", f"160000,{tip},library")
+    call_outside(served, "git", "add", ".gitmodules")
+    call_outside(served, "git", "commit", "-qm", "submodule")
     work(served, "git submodule update -q --init; cat library/a; git -C library config user.name Me", *served.options)
     assert configuration(served)["submodule.library.url"] == f"{served.server}/library.git"
-    assert outside(served, "git", "submodule", "status").split()[0] == tip
+    assert call_outside(served, "git", "submodule", "status").split()[0] == tip
     # In the next run it is from before.
     work(served, """
         git -C library checkout -q -b topic --track origin/main; git submodule update -q
@@ -157,7 +149,7 @@ def test_submodules_are_added_where_gitmodules_may_be_written(served):
     assert answer.returncode != 0 and ".gitmodules" in answer.stderr
     work(served, f"git init -q new; cd new; git submodule add -q {served.server}/library.git; git commit -qm added",
          *served.options)
-    assert outside(served, "git", "-C", "new", "submodule", "status").split()[1] == "library"
+    assert call_outside(served, "git", "-C", "new", "submodule", "status").split()[1] == "library"
     policy = served.file(served.base / "policy.json", {"extends": ["preset:dev"], "filesystem": {"unprotect": [".gitmodules"]}})
     work(served, f"git submodule add -q {served.server}/library.git lib; git commit -qm added", *served.options, "-s", policy)
     assert configuration(served)["submodule.lib.url"] == f"{served.server}/library.git"

@@ -14,7 +14,7 @@ import tarfile
 
 import pytest
 
-from judging import as_person, fingerprint
+from judging import as_person, call_outside, fingerprint
 
 # linux/inotify.h
 IN_CREATE, IN_DELETE, IN_MOVED_FROM, IN_MOVED_TO, IN_ATTRIB = 0x100, 0x200, 0x40, 0x80, 0x4
@@ -55,13 +55,6 @@ class Watcher:
         os.close(self.descriptor)
 
 
-def outside(person, *command, cwd=None):
-    done = subprocess.run(command, cwd=cwd or person.project, env=person.environment, capture_output=True, text=True,
-                          check=False, **as_person(person))
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 def work(person, script, *options, status=0):
     answer = person.cloche("run", "--backend", "namespaces", *options, "bash", "-c", f"set -e -o pipefail\n{script}")
     assert answer.returncode == status, answer.stdout + answer.stderr
@@ -75,9 +68,9 @@ def repository(person):
                 "\tallow = always\n")
     person.file("a", "one\n")
     person.file("deep/b", "two\n")
-    outside(person, "git", "init", "-q")
-    outside(person, "git", "add", "-A")
-    outside(person, "git", "commit", "-qm", "first")
+    call_outside(person, "git", "init", "-q")
+    call_outside(person, "git", "add", "-A")
+    call_outside(person, "git", "commit", "-qm", "first")
     return person
 
 
@@ -131,12 +124,12 @@ def test_a_run_that_is_killed_leaves_no_entry(repository):
 def test_git_sees_inside_what_it_sees_outside(repository):
     repository.file("untracked")
     repository.file("deep/b", "changed\n")
-    expected = outside(repository, "git", "status", "--porcelain", "--untracked-files=all", "--ignored")
+    expected = call_outside(repository, "git", "status", "--porcelain", "--untracked-files=all", "--ignored")
     assert work(repository, "git status --porcelain --untracked-files=all --ignored") == expected
     work(repository, "git add -A; git commit -qm all")
-    assert outside(repository, "git", "status", "--porcelain") == ""
-    assert outside(repository, "git", "ls-files").split() == ["a", "deep/b", "untracked"]
-    outside(repository, "git", "fsck", "--strict")
+    assert call_outside(repository, "git", "status", "--porcelain") == ""
+    assert call_outside(repository, "git", "ls-files").split() == ["a", "deep/b", "untracked"]
+    call_outside(repository, "git", "fsck", "--strict")
 
 
 def test_git_does_its_ordinary_work_in_a_repository_of_before(repository):
@@ -154,9 +147,9 @@ def test_git_does_its_ordinary_work_in_a_repository_of_before(repository):
         git bisect start >/dev/null; git bisect reset >/dev/null 2>&1
         git notes add -m note; git rev-parse HEAD >/dev/null; git clean -qfd -e side; git checkout -q .
         git archive HEAD | tar t >/dev/null; git bundle create -q x.bundle main; rm x.bundle""")
-    assert outside(repository, "git", "status", "--porcelain", "--untracked-files=no") == ""
-    assert outside(repository, "git", "log", "-1", "--format=%s", "side", "--") == "side\n"
-    outside(repository, "git", "fsck", "--strict")
+    assert call_outside(repository, "git", "status", "--porcelain", "--untracked-files=no") == ""
+    assert call_outside(repository, "git", "log", "-1", "--format=%s", "side", "--") == "side\n"
+    call_outside(repository, "git", "fsck", "--strict")
 
 
 def test_git_makes_clones_and_repositories_with_all_they_need(repository):
@@ -168,9 +161,9 @@ def test_git_makes_clones_and_repositories_with_all_they_need(repository):
         git clone -q --bare . bare.git; git init -q --bare bare2
         git clone -q --recurse-submodules copy again; git clone -q --depth 1 "file://$PWD/copy" shallow
         git init -q --separate-git-dir="$PWD/apart" work; cd work; echo w >w; git add w; git commit -qm w""")
-    assert outside(repository, "git", "log", "-1", "--format=%s", "topic") == "copy\n"
+    assert call_outside(repository, "git", "log", "-1", "--format=%s", "topic") == "copy\n"
     for name in ("made", "copy", "bare.git", "again", "shallow", "work"):
-        outside(repository, "git", "fsck", cwd=repository.project / name)
+        call_outside(repository, "git", "fsck", cwd=repository.project / name)
 
 
 def test_git_adds_a_submodule_where_the_repository_is_new_and_nowhere_else(repository):
@@ -182,7 +175,7 @@ def test_git_adds_a_submodule_where_the_repository_is_new_and_nowhere_else(repos
     assert repository.cloche("run", "git", "submodule", "add", "./one", "bad").returncode != 0
     assert not (repository.project / ".gitmodules").exists()
     assert (repository.project / ".git/config").read_bytes() == before[str(repository.project / ".git/config")][-1]
-    outside(repository, "git", "submodule", "add", "-q", f"{repository.project}/one", "good")
+    call_outside(repository, "git", "submodule", "add", "-q", f"{repository.project}/one", "good")
 
 
 def package(*names):

@@ -9,11 +9,10 @@ import hashlib
 import os
 import pathlib
 import shutil
-import subprocess
 
 import pytest
 
-from judging import as_person, fingerprint, wait_until
+from judging import call_outside, fingerprint, wait_until
 from test_terminal import Terminal
 
 
@@ -38,16 +37,8 @@ def work(person, script, *options, **keywords):
     return answer.stdout
 
 
-def outside(person, *command, **keywords):
-    """The same person without cloche."""
-    done = subprocess.run(command, cwd=person.project, env=person.environment, capture_output=True, text=True,
-                          check=False, **as_person(person), **keywords)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 def git(person, *arguments):
-    return outside(person, "git", *arguments)
+    return call_outside(person, "git", *arguments)
 
 
 @pytest.fixture
@@ -153,7 +144,7 @@ def test_program_of_several_files_is_built_in_parallel_and_rebuilt(worker):
     worker.file("Makefile", "OBJECTS = $(patsubst %.c,%.o,$(wildcard src/*.c))\nprogram: $(OBJECTS)\n\t$(CC) -o $@ $^\n"
                 "src/%.o: src/%.c src/parts.h\n\t$(CC) -c -o $@ $<\nlibparts.a: $(OBJECTS)\n\tar rcs $@ $^\n")
     assert work(worker, "make -j2 program libparts.a >/dev/null; ./program") == "15\n"
-    assert outside(worker, "./program") == "15\n"
+    assert call_outside(worker, "./program") == "15\n"
     assert work(worker, "touch src/part3.c; make -j2").count("-c -o") == 1
 
 
@@ -173,9 +164,9 @@ def node_project(worker):
     for name in EDITOR_FILES:
         worker.file(worker.base / "dep" / name, "{}\n")
     worker.environment["npm_config_update_notifier"] = "false"
-    outside(worker, "npm", "pack", "--silent", "--pack-destination", worker.base, worker.base / "dep")
+    call_outside(worker, "npm", "pack", "--silent", "--pack-destination", worker.base, worker.base / "dep")
     packed = worker.base / "dep-1.0.0.tgz"
-    outside(worker, "npm", "cache", "add", packed)
+    call_outside(worker, "npm", "cache", "add", packed)
     digest = base64.b64encode(hashlib.sha512(packed.read_bytes()).digest()).decode()
     wanted = {"name": "app", "version": "1.0.0", "dependencies": {"dep": "1.0.0"}}
     worker.file("package.json", {**wanted, "scripts": {"test": "node test.js"}})
@@ -198,7 +189,7 @@ def test_node_packages_come_from_the_cache_and_the_cache_stays_as_it_was(node_pr
     assert (node_project.project / "node_modules/dep/index.js").read_text() == "module.exports = 42;\n"
     for name in EDITOR_FILES:
         assert (node_project.project / "node_modules/dep" / name).read_text() == "{}\n"
-    assert outside(node_project, "node", "test.js") == "tested\n"
+    assert call_outside(node_project, "node", "test.js") == "tested\n"
 
 
 def test_python_environment_is_made_and_runs_unit_tests(worker):
@@ -223,7 +214,7 @@ def rust(person):
         settings["RUSTUP_HOME"] = str(toolchains)
         options = ["--allow-read", toolchains]
     try:
-        outside(person, "env", *(f"{name}={value}" for name, value in settings.items()), cargo, "--version")
+        call_outside(person, "env", *(f"{name}={value}" for name, value in settings.items()), cargo, "--version")
     except (AssertionError, OSError):
         pytest.skip("cargo is installed for somebody else alone")
     return settings, options
@@ -232,7 +223,7 @@ def rust(person):
 def test_rust_program_is_built_offline(worker):
     settings, options = rust(worker)
     work(worker, "cargo init -q --vcs none --name tiny; cargo build -q --offline", *options, environment=settings)
-    assert outside(worker, "target/debug/tiny") == "Hello, world!\n"
+    assert call_outside(worker, "target/debug/tiny") == "Hello, world!\n"
 
 
 # Shells and debuggers

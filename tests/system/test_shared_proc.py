@@ -15,7 +15,7 @@ import time
 
 import pytest
 
-from judging import as_person, where_mounted
+from judging import as_person, call_outside, where_mounted
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can cover parts of /proc")
 
@@ -32,13 +32,6 @@ def run(person, *words, **keywords):
 def python(person, text, *options, **keywords):
     answer = run(person, *options, PYTHON, "-c", text, **keywords)
     assert answer.returncode == 0, answer.stderr
-    return answer.stdout
-
-
-def outside(person, text):
-    """The same without cloche, as the same user."""
-    answer = subprocess.run([PYTHON, "-c", text], cwd=person.project, env=person.environment, capture_output=True,
-                            text=True, check=True, **as_person(person))
     return answer.stdout
 
 
@@ -98,7 +91,7 @@ def test_nothing_in_it_can_be_written(person):
     erofs, eacces = "30", "13"
     pattern = pathlib.Path("/proc/sys/kernel/core_pattern").read_text()
     assert set(python(person, WRITE).split()) <= {erofs, eacces, "absent"}
-    assert outside(person, WRITE).split()[0] == "opened"
+    assert call_outside(person, PYTHON, "-c", WRITE).split()[0] == "opened"
     assert pathlib.Path("/proc/sys/kernel/core_pattern").read_text() == pattern
 
 
@@ -113,7 +106,7 @@ def test_kernel_interfaces_are_hidden(person):
     look = "import os\nfor n in ('kallsyms', 'key-users', 'timer_list'):\n try: print(len(open('/proc/' + n).read(9)))\n " \
            "except OSError as problem: print(problem.errno)"
     assert python(person, look).split() == ["13", "13", "13"]
-    assert outside(person, look).split()[0] == "9"
+    assert call_outside(person, PYTHON, "-c", look).split()[0] == "9"
 
 
 SPY = """
@@ -134,7 +127,7 @@ print(*(attempt(lambda: open(f"/proc/{pid}/{name}", "rb", buffering=0).read(name
 
 def test_memory_environment_and_files_of_a_neighbour_are_out_of_reach(person, neighbour):
     assert set(python(person, SPY % neighbour.pid).split()) == {"refused"}
-    assert set(outside(person, SPY % neighbour.pid).split()) == {"open"}
+    assert set(call_outside(person, PYTHON, "-c", SPY % neighbour.pid).split()) == {"open"}
     everything = run(person, "sh", "-c", f"cat /proc/{neighbour.pid}/* /proc/[0-9]*/environ 2>/dev/null")
     assert neighbour.secret not in everything.stdout
     assert "its-argument" in everything.stdout, "names and arguments can be seen: SECURITY.md says so"
@@ -165,7 +158,7 @@ def test_neighbour_cannot_be_signalled_through_its_directory(person, neighbour):
     assert python(person, SIGNAL % neighbour.pid) == "refused\n"
     time.sleep(0.1)
     assert neighbour.poll() is None
-    assert outside(person, SIGNAL % neighbour.pid) == "sent\n"
+    assert call_outside(person, PYTHON, "-c", SIGNAL % neighbour.pid) == "sent\n"
     assert neighbour.wait(5) == -signal.SIGKILL
 
 

@@ -1,11 +1,11 @@
 /* Events as lines, and the store that folds them: whatever a command does, a line
  * is JSON that says the truth, and memory is bounded. */
+#include "an_event.h"
 #include "watch/event.h"
 #include "watch/watch.h"
 
 #include "base/json.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,20 +61,6 @@ static void end(struct watch *watch, struct lines *lines)
         json_decref(lines->items[i]);
 }
 
-static const struct event denied_write = {
-    .kind = EVENT_FS_WRITE,
-    .verdict = EVENT_DENIED,
-    .op = SLICE("openat"),
-    .object = SLICE("/etc/x"),
-    .error = EROFS,
-    .pid = 123,
-    .program = SLICE("/usr/bin/sh"),
-    .parent = 1,
-    .parent_program = SLICE("/bin/bash"),
-    .rule = {"/p/policy.json", "filesystem.allowWrite"},
-    .hint = SLICE("--allow-write /etc/x"),
-};
-
 static void test_line_has_the_keys_of_the_contract_in_their_order(void **state)
 {
     struct arena arena ARENA_CLEANUP = {0};
@@ -87,6 +73,7 @@ static void test_line_has_the_keys_of_the_contract_in_their_order(void **state)
         out.ptr, "{\"time\":\"2026-11-15T08:30:00.123Z\",\"run\":\"0123456789abcdef\",\"kind\":\"fs.write\","
                  "\"op\":\"openat\",\"object\":\"/etc/x\",\"verdict\":\"denied\",\"errno\":\"EROFS\",\"pid\":123,"
                  "\"program\":\"/usr/bin/sh\",\"parent\":{\"pid\":1,\"program\":\"/bin/bash\"},"
+                 "\"reason\":\"no allowWrite covers it\","
                  "\"rule\":{\"file\":\"/p/policy.json\",\"path\":\"filesystem.allowWrite\"},"
                  "\"hint\":\"--allow-write /etc/x\",\"count\":1}");
 }

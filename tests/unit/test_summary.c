@@ -1,8 +1,8 @@
 /* The few lines at the end of a run, and what the policy wants nothing told of. */
+#include "an_event.h"
 #include "watch/ignore.h"
 #include "watch/summary.h"
 
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -10,18 +10,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static const struct event denied_write = {
-    .kind = EVENT_FS_WRITE,
-    .verdict = EVENT_DENIED,
-    .op = SLICE("openat"),
-    .object = SLICE("/etc/x"),
-    .error = EROFS,
-    .program = SLICE("/usr/bin/sh"),
-    .reason = SLICE("no allowWrite covers it"),
-    .rule = {"built-in", "filesystem.allowWrite"},
-    .hint = SLICE("--allow-write /etc/x"),
-};
 
 static const char *summary_of(struct arena *arena, const struct event *events, size_t count, struct summary_style style)
 {
@@ -52,10 +40,11 @@ static void test_a_denial_is_told_with_its_rule_and_its_remedy(void **state)
     struct arena arena ARENA_CLEANUP = {0};
     (void)state;
 
-    assert_string_equal(summary_of(&arena, &denied_write, 1, (struct summary_style){.name = "cloche"}),
-                        "cloche: denied:\n"
-                        "cloche:   write /etc/x, by sh: no allowWrite covers it (built-in: filesystem.allowWrite)\n"
-                        "cloche:     to allow it: --allow-write /etc/x\n");
+    assert_string_equal(
+        summary_of(&arena, &denied_write, 1, (struct summary_style){.name = "cloche"}),
+        "cloche: denied:\n"
+        "cloche:   write /etc/x, by sh: no allowWrite covers it (/p/policy.json: filesystem.allowWrite)\n"
+        "cloche:     to allow it: --allow-write /etc/x\n");
 }
 
 static void test_one_object_is_one_line_whatever_was_tried_on_it(void **state)
