@@ -95,5 +95,5 @@ bool fd_wants_colour(int fd)
     const char *unwanted = getenv("NO_COLOR");
     const char *terminal = getenv("TERM");
 
-    return !(unwanted && *unwanted) && terminal && strcmp(terminal, "dumb") != 0 && isatty(fd);
+    return !(unwanted && *unwanted) && terminal && *terminal && strcmp(terminal, "dumb") != 0 && isatty(fd);
 }
