@@ -280,16 +280,8 @@ static bool renew_masks(const struct init *init, struct renewal *renewal)
 {
     struct error error;
 
-    switch (renewal_look(renewal, &error)) {
-    case RENEWAL_GOES_ON:
+    if (renewal_look(renewal, &error) == RENEWAL_GOES_ON)
         return true;
-    case RENEWAL_BLIND:
-        error_wrap(&error, "what is hidden is not hidden again if it is replaced on the host meanwhile");
-        report_send(init->control, REPORT_SAID, 0, error.text);
-        return true;
-    case RENEWAL_FAILED:
-        break;
-    }
     error_wrap(&error, "the run was ended");
     report_send(init->control, REPORT_SAID, 0, error.text);
     return false;

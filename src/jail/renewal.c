@@ -5,6 +5,9 @@
  * hold masks, and whether one of those above is moved. Whatever then is at a mask's
  * place and is not a mask gets one, links too: nothing is followed.
  *
+ * A user has 128 inotify instances, unless the system says otherwise. Where there is none
+ * left, each place is looked at from time to time, until there is one.
+ *
  * Most commands end before it has begun. What happened until then is seen by looking
  * at each place once.
  *
@@ -32,8 +35,9 @@ enum {
     APPEARS = IN_CREATE | IN_MOVED_TO,
     GOES = IN_MOVE_SELF | IN_DELETE_SELF,
     LOST = GOES | IN_IGNORED | IN_UNMOUNT | IN_Q_OVERFLOW,
-    PATIENCE = 10, /* milliseconds: most commands have ended then */
-    READS_MAX = 64 /* before the command's end and signals have their turn */
+    PATIENCE = 10,     /* milliseconds: most commands have ended then */
+    LOOKS_APART = 200, /* milliseconds, where the kernel tells nothing */
+    READS_MAX = 64     /* before the command's end and signals have their turn */
 };
 
 static const bool is_place = false;
@@ -134,20 +138,22 @@ static void watch_place(struct renewal *renewal, struct slice path)
 }
 
 /* From the beginning, where any of it was lost: what was moved is not to be watched any more. */
-static bool watch_all(struct renewal *renewal, struct error *err)
+static void watch_all(struct renewal *renewal)
 {
     fd_close(&renewal->changes);
     arena_free(&renewal->arena);
     renewal->watched = map_in(&renewal->arena);
     renewal->names = map_in(&renewal->arena);
     renewal->changes = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (renewal->changes < 0)
-        return error_set_errno(err, errno, "cannot watch for changes of files on the host");
+    if (renewal->changes < 0) {
+        renewal->due = deadline_after(LOOKS_APART);
+        return;
+    }
     for (size_t i = 0; i < renewal->plan->step_count; i++) {
         if (can_be_lost(&renewal->plan->steps[i]))
             watch_place(renewal, renewal->plan->steps[i].path);
     }
-    return chdir("/") == 0;
+    (void)!chdir("/");
 }
 
 /* ---- putting masks on ---- */
@@ -225,10 +231,7 @@ static bool hear(const struct renewal *renewal, const char *events, size_t size,
 /* Masks are looked at after all is watched: what happens from then on is told. */
 static enum renewal_news begin(struct renewal *renewal, struct error *err)
 {
-    if (!watch_all(renewal, err)) {
-        renewal->scratch = -1;
-        return RENEWAL_BLIND;
-    }
+    watch_all(renewal);
     return renew_named(renewal, (struct slice){0}, err) ? RENEWAL_GOES_ON : RENEWAL_FAILED;
 }
 

@@ -12,7 +12,7 @@
 struct renewal {
     const struct plan *plan;
     int scratch; /* -1: nothing is to be renewed */
-    int changes; /* inotify; -1: not yet */
+    int changes; /* inotify; -1: not yet, or there is none to be had */
     struct deadline due;
     struct arena arena; /* what the maps are in */
     struct map watched; /* directories that hold masks, and are watched with all above them */
@@ -32,7 +32,6 @@ int renewal_patience(const struct renewal *renewal, int patience);
 
 enum renewal_news {
     RENEWAL_GOES_ON,
-    RENEWAL_BLIND, /* nothing will be renewed: `err` says why */
     RENEWAL_FAILED /* something that was hidden is in sight and cannot be hidden: `err` says what */
 };
 

@@ -38,6 +38,14 @@ for line in sys.stdin:
 """
 
 
+def children_of(pid):
+    return [int(word) for word in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def name_of(pid):
+    return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+
+
 class Reader:
     """A run in which a program reads what it is told to."""
 
@@ -176,18 +184,29 @@ def test_hiding_again_survives_more_changes_than_the_kernel_keeps(reader):
     assert list(reader.end()[1]) == [str(person.project / "secret")]
 
 
-def test_where_changes_cannot_be_watched_that_is_said(person):
-    """And the positive control of all the others: a mask that nobody renews is lost."""
-    blind = ["unshare", "--user", "--map-root-user", "sh", "-ec", 'echo 0 >/proc/sys/user/max_inotify_instances; exec "$@"', "sh"]
-    reader = Reader(person, before=blind)
+def test_where_changes_are_not_told_places_are_looked_at_from_time_to_time(person):
+    """A user has so many inotify instances, and may have as many runs."""
+    none_left = ["unshare", "--user", "--map-root-user", "sh", "-ec", 'echo 0 >/proc/sys/user/max_inotify_instances; exec "$@"', "sh"]
+    reader = Reader(person, before=none_left)
     try:
-        outside(person, "echo new >x; mv x secret")
-        assert reader.read("secret", 1) == "seen"
+        for _ in range(2):
+            outside(person, "echo new >x; mv x secret; rm -r conf; mkdir -p conf/deep; echo new >conf/deep/key")
+            assert reader.read("secret") == "hidden"
+            assert reader.read("conf/deep/key") == "hidden"
         said, renewed = reader.end()
-        assert renewed == {}
-        assert said.count("is not hidden again if it is replaced") == 1
+        assert set(renewed) == {str(person.project / name) for name in ("secret", "conf/deep/key")}
     finally:
         reader.run.kill()
+
+
+def test_a_mask_that_nobody_renews_is_lost(reader):
+    """The positive control of all the others: pid 1 is stopped meanwhile."""
+    (first,) = [pid for pid in children_of(reader.run.pid) if name_of(pid) == "cloche"]
+    os.kill(first, signal.SIGSTOP)
+    outside(reader.person, "echo new >x; mv x secret")
+    assert reader.read("secret", 1) == "seen"
+    os.kill(first, signal.SIGCONT)
+    assert reader.read("secret") == "hidden"
 
 
 def test_nothing_is_left_of_a_run_that_hides_again(reader):
