@@ -27,6 +27,7 @@ import tempfile
 import textwrap
 import threading
 import time
+import zipfile
 
 CLONE_NEWNET = 0x40000000
 A, PTR, TXT, AAAA = 1, 12, 16, 28
@@ -54,6 +55,21 @@ def publish_npm_package(site, name):
         "name": name, "version": "1.0.0", "dist": {
             "tarball": f"http://packages.test/{name}/-/{name}-1.0.0.tgz",
             "integrity": "sha512-" + base64.b64encode(hashlib.sha512(content).digest()).decode()}}}}).encode()
+
+
+def publish_python_package(site, name):
+    """On packages.test, as an index of pip's would have it; it says 42 if it is run. The wheel is returned."""
+    made = io.BytesIO()
+    wheel, facts = f"{name}-1.0-py3-none-any.whl", f"{name}-1.0.dist-info"
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr(f"{name}.py", "print(42)\n")
+        archive.writestr(f"{facts}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        archive.writestr(f"{facts}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{facts}/RECORD", "".join(f"{file},,\n" for file in (
+            f"{name}.py", f"{facts}/METADATA", f"{facts}/WHEEL", f"{facts}/RECORD")))
+    site.content[f"/simple/{name}/"] = f'<a href="/{wheel}">{wheel}</a>'.encode()
+    site.content[f"/{wheel}"] = made.getvalue()
+    return made.getvalue()
 
 
 def python(text):

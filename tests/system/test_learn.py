@@ -14,7 +14,7 @@ import pytest
 
 from git_server import Git
 from judging import fingerprint
-from remote_world import SERVER_V4, publish_npm_package
+from remote_world import SERVER_V4, publish_npm_package, publish_python_package
 
 PYTHON = "/usr/bin/python3"
 
@@ -220,6 +220,19 @@ def test_npm_install_and_test(world, person, site, out):
     assert learned(person) == {"allowedDomains": ["packages.test:80"]}
     assert denied_again(person, *work, call=out) == []
     assert (person.project / "node_modules/gift/index.js").exists()
+
+
+def test_pip_install(world, person, site, out):
+    publish_python_package(site, "gift")
+    person.file("settings.txt", "gift\n")
+    pip = "/usr/bin/python3 -m pip --disable-pip-version-check --retries 0 install -q --target site"
+    index = "--index-url http://packages.test/simple/ --trusted-host packages.test"
+    work = ["sh", "-c", f"rm -rf site && {pip} {index} -r settings.txt && PYTHONPATH=site /usr/bin/python3 -m gift"]
+    answer = learn(person, *work, call=out)
+    assert (answer.returncode, answer.stdout) == (0, "42\n"), answer
+    assert learned(person) == {"allowedDomains": ["packages.test:80"]}
+    assert denied_again(person, *work, call=out) == []
+    assert (person.project / "site/gift.py").exists()
 
 
 SERVER = """

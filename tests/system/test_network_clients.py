@@ -1,16 +1,14 @@
 """Programs that people use every day, against servers of the test's own: with the host
 allowed they work without any configuration, without it they fail at once."""
 
-import io
 import os
 import subprocess
 import time
-import zipfile
 
 import pytest
 
 from git_server import Git
-from remote_world import SERVER_V4, publish_npm_package, python
+from remote_world import SERVER_V4, publish_npm_package, publish_python_package, python
 
 
 @pytest.fixture(scope="module")
@@ -59,19 +57,12 @@ def test_npm_installs_from_a_registry(go, world, person, site):
 
 
 def test_pip_downloads_from_an_index(go, world, person, site):
-    wheel = io.BytesIO()
-    with zipfile.ZipFile(wheel, "w") as archive:
-        archive.writestr("thing/__init__.py", "")
-        archive.writestr("thing-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: thing\nVersion: 1.0\n")
-        archive.writestr("thing-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        archive.writestr("thing-1.0.dist-info/RECORD", "")
-    site.content["/simple/thing/"] = b'<a href="/thing-1.0-py3-none-any.whl">thing-1.0-py3-none-any.whl</a>'
-    site.content["/thing-1.0-py3-none-any.whl"] = wheel.getvalue()
+    wheel = publish_python_package(site, "thing")
     words = ["/usr/bin/python3", "-m", "pip", "--disable-pip-version-check", "--retries", "0", "download", "-q", "--no-deps",
              "-i", "http://packages.test/simple/", "--trusted-host", "packages.test", "thing"]
     answer = go(*words, allow=["packages.test"])
     assert answer.returncode == 0, answer
-    assert (person.project / "thing-1.0-py3-none-any.whl").read_bytes() == wheel.getvalue()
+    assert (person.project / "thing-1.0-py3-none-any.whl").read_bytes() == wheel
     started, asked = time.monotonic(), len(site.requests)
     assert go(*words, "-d", "elsewhere").returncode == 1
     assert time.monotonic() - started < 20 and len(site.requests) == asked
