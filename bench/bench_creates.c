@@ -1,10 +1,13 @@
-/* What making a file costs: makes COUNT empty files in a new directory, one after the
- * other, and prints microseconds for each. Started by bench/run, inside and outside.
+/* What making a file costs, or being refused to: makes COUNT empty files in a new
+ * directory, or tries to in one where it must not, one after the other, and prints
+ * microseconds for each. Started by bench/run, inside and outside.
  *
- *   bench_creates DIRECTORY COUNT */
+ *   bench_creates made|refused DIRECTORY COUNT */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,10 +22,11 @@ static double now_microseconds(void)
 
 int main(int argc, char **argv)
 {
-    long count = argc == 3 ? strtol(argv[2], NULL, 10) : 0;
+    long count = argc == 4 ? strtol(argv[3], NULL, 10) : 0;
+    bool refused = argc == 4 && strcmp(argv[1], "refused") == 0;
 
-    if (count <= 0 || mkdir(argv[1], 0700) < 0 || chdir(argv[1]) < 0) {
-        perror("usage: bench_creates DIRECTORY COUNT");
+    if (count <= 0 || (!refused && mkdir(argv[2], 0700) < 0) || chdir(argv[2]) < 0) {
+        perror("usage: bench_creates made|refused DIRECTORY COUNT");
         return 2;
     }
     double start = now_microseconds();
@@ -30,11 +34,12 @@ int main(int argc, char **argv)
         char name[32];
         snprintf(name, sizeof name, "file%ld", i);
         int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-        if (fd < 0) {
+        if ((fd < 0) != refused) {
             perror(name);
             return 1;
         }
-        close(fd);
+        if (fd >= 0)
+            close(fd);
     }
     printf("%.2f\n", (now_microseconds() - start) / (double)count);
     return 0;

@@ -5,6 +5,7 @@ directory; the ratio of the medians counts."""
 
 import json
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -14,9 +15,13 @@ import time
 CREATES = 20_000
 CREATE_PAIRS = 3
 WORK_PAIRS = 5
+WATCH_PAIRS = 9
+REFUSED = 20_000
 NPM_PAIRS = 3
 CONNECT_PAIRS = 9
 SOURCES = 40
+
+STRACE = ["strace", "-f", "-qq", "-e", "trace=%file", "-o", "/dev/null"]
 
 # A few that bring hundreds with them.
 NPM_PACKAGES = {"jest": "29.7.0", "eslint": "8.57.1", "webpack": "5.105.0", "@babel/preset-env": "7.28.0",
@@ -98,31 +103,57 @@ def watching(mode):
 
 
 def print_watching(cloche, scratch, judge, results):
-    """What it costs to be told of what is refused where nothing is, beside what strace takes for it."""
+    """What it costs to be told of what is refused where nothing is, beside what strace takes for it. The second number
+    of each is processor time, which others on the machine disturb less."""
     words = ["sh", "-c", GIT_AND_COMPILER]
     ways = {f"watch {mode}": [cloche, "run", *watching(mode), *words] for mode in ("off", "writes", "all")}
     if shutil.which("strace"):
-        ways["strace"] = ["strace", "-f", "-qq", "-e", "trace=%file", "-o", "/dev/null", *words]
+        ways["strace"] = [*STRACE, *words]
+    worked = {name: [] for name in ways}
 
-    def measure(_, command, __):
-        return run(command, fresh(scratch, "watching"))[1]
+    def measure(name, command, _):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        took = run(command, fresh(scratch, "watching"))[1]
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        worked[name].append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        return took
 
-    medians = in_turn(ways, WORK_PAIRS, measure)
+    medians = in_turn(ways, WATCH_PAIRS, measure)
+    processor = {name: statistics.median(worked[name]) for name in medians}
     results["seconds of git and compiler, watched"] = medians
+    results["seconds of processor for it"] = processor
     if "watch off" not in medians or "watch writes" not in medians:
         return
-    told = ", ".join(f"{name} {value * 1000:.0f} ms ({value / medians['watch off']:.3f})" for name, value in medians.items())
+    told = ", ".join(f"{name} {value * 1000:.0f} ms ({value / medians['watch off']:.3f}, "
+                     f"{processor[name] / processor['watch off']:.3f})" for name, value in medians.items())
     ratio = medians["watch writes"] / medians["watch off"]
     print(f"The same with what is refused told of: {told}  {judge('watching writes', ratio, results)}")
+
+
+def print_refused(cloche, build, scratch, results):
+    """Each is another name, so that few are folded; outside, the kernel refuses to make files in /proc."""
+    project, outside = fresh(scratch, "refused"), fresh(scratch, "refused-outside")
+    program = str(shutil.copy(build / "bench" / "bench_creates", project / "bench_creates"))
+    words = {place: [program, "refused", str(place), str(REFUSED)] for place in ("/proc", outside)}
+    ways = {f"watch {mode}": [cloche, "run", "-q", *watching(mode), "--allow-read", str(outside), *words[outside]]
+            for mode in ("off", "writes")}
+    ways["native"] = words["/proc"]
+    if shutil.which("strace"):
+        ways["strace"] = [*STRACE, *words["/proc"]]
+    # Its log is not the user's.
+    environment = {"XDG_STATE_HOME": str(fresh(scratch, "refused-state"))}
+    medians = in_turn(ways, CREATE_PAIRS, lambda _, command, __: float(run(command, project, environment)[0]))
+    results["microseconds per refused open"] = medians
+    print(f"{REFUSED:,} refused opens, each: " + ", ".join(f"{name} {value:.1f} us" for name, value in medians.items()))
 
 
 def print_creates(cloche, build, scratch, peers, results):
     project = fresh(scratch, "creates")
     program = shutil.copy(build / "bench" / "bench_creates", project / "bench_creates")
-    words = [str(program), "made", str(CREATES)]
+    words = [str(program), "made", "made", str(CREATES)]
     ways = {"native": words, "cloche": [cloche, "run", *words]}
     if shutil.which("strace"):
-        ways["strace"] = ["strace", "-f", "-qq", "-e", "trace=%file", "-o", "/dev/null", *words]
+        ways["strace"] = [*STRACE, *words]
     ways.update({name: [*prefix, *words] for name, prefix in peers.items()})
 
     def measure(_, command, __):
