@@ -2,13 +2,17 @@
  * resolving and planning, and then no run. */
 #include "cli/srt_check.h"
 
+#include "base/fd.h"
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/report.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
+
+enum { CONFIG_MAX = 1024 * 1024 }; /* as for a policy file */
 
 static void print_line(struct arena *arena, const char *first, const char *value, const char *second, const char *text)
 {
@@ -55,29 +59,42 @@ static size_t print_objections(struct arena *arena, const struct session *sessio
 }
 
 /* Whether srt would take it; the rest is ours. */
-static size_t print_what_srt_says(struct arena *arena, const char *text)
+static size_t print_what_srt_says(struct arena *arena, struct slice text)
 {
     JSON_CLEANUP json_t *root = NULL;
     struct problems problems = {.arena = arena};
     struct error ignored;
 
-    if (json_parse(slice_of(text), "", &root, &ignored))
+    if (json_parse(text, "", &root, &ignored))
         srt_check_extended(root, "config", &problems);
     return print_problems(arena, &problems, "{\"path\":");
 }
 
-int srt_check_main(struct arena *arena, const char *text)
+/* "-": it may be longer than a word of a command line can be. */
+static bool read_config(struct arena *arena, const char *given, struct slice *text, struct error *err)
 {
-    struct policy_source source = {.kind = SOURCE_TEXT, .name = "config", .text = slice_of(text)};
+    *text = slice_of(given);
+    return strcmp(given, "-") != 0 || fd_read_all(STDIN_FILENO, "the configuration", CONFIG_MAX, arena, text, err);
+}
+
+int srt_check_main(struct arena *arena, const char *given)
+{
+    struct error err = {{0}};
+    struct slice text;
+
+    puts("{\"cloche\":\"" CLOCHE_VERSION "\"}");
+    if (!read_config(arena, given, &text, &err)) {
+        print_refused(arena, err.text);
+        return STATUS_NO;
+    }
+    struct policy_source source = {.kind = SOURCE_TEXT, .name = "config", .text = text};
     const struct session_request request = {.personality = PERSONALITY_SRT,
                                             .extended = true,
                                             .sources = &source,
                                             .source_count = 1,
                                             .environment = environ};
     struct session *session = ARENA_NEW(arena, struct session);
-    struct error err = {{0}};
 
-    puts("{\"cloche\":\"" CLOCHE_VERSION "\"}");
     if (print_what_srt_says(arena, text) > 0)
         return STATUS_NO;
     bool prepared = session_prepare(arena, &request, session, &err);

@@ -1,6 +1,6 @@
 // Every misuse is answered by an error with a class, a code and a reason.
 import assert from 'node:assert/strict'
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { after, test } from 'node:test'
 import * as cloche from 'cloche'
@@ -154,6 +154,67 @@ test('a binary that is missing, or another version, or something else', async ()
   process.env.PATH = '/nowhere'
   await refused(new Sandbox().initialize(base()), cloche.SandboxBinaryError, 'binary_missing', /PATH/)
   Object.assign(process.env, { PATH: path, CLOCHE: named })
+})
+
+test('a configuration that is no JSON', async () => {
+  const circle = base()
+  circle.self = circle
+  for (const wrong of [circle, { ...base(), big: 1n }]) {
+    await refused(new Sandbox().initialize(wrong), cloche.SandboxConfigError, 'invalid_config', /cannot be written as JSON/)
+    assert.equal(cloche.SandboxRuntimeConfigSchema.safeParse(wrong).success, false)
+  }
+  await refused(new Sandbox().initialize(base({}, { denyRead: ['/a\0b'] })), cloche.SandboxConfigError, 'invalid_config', /denyRead.0.*NUL/)
+})
+
+test('what a call replaces, of the wrong form: never left out in silence', async () => {
+  const sandbox = new Sandbox(base())
+  const cases = [
+    ['x', /^\(root\): Expected object, received string$/],
+    [{ network: 'x' }, /^network: Expected object, received string$/],
+    [{ filesystem: [] }, /^filesystem: Expected object, received array$/],
+    [{ network: { deniedDomains: 3 } }, /^network.deniedDomains: Expected array, received number$/],
+    [{ network: { allowedDomains: ['a.test', 3] } }, /^network.allowedDomains.1: Expected string, received number$/],
+    [{ git: { safeDirectories: null } }, /^git.safeDirectories: Expected array, received null$/],
+  ]
+  for (const [custom, words] of cases)
+    await refused(sandbox.wrapWithSandbox('true', undefined, custom), cloche.SandboxConfigError, 'invalid_config', words)
+  await sandbox.reset()
+})
+
+test('a configuration that is long, and one that is too long', async () => {
+  const denyRead = Array.from({ length: 9500 }, (_, i) => `/nowhere/at/all/number/${i}`)
+  const sandbox = new Sandbox(base({}, { denyRead }))
+  assert.equal((await runText(await sandbox.wrapWithSandbox('echo runs'))).stdout, 'runs\n')
+  await sandbox.reset({ force: true })
+  await refused(new Sandbox().initialize(base({}, { denyRead: [...denyRead, ...denyRead] })), cloche.SandboxConfigError, 'invalid_config', /at most 10000/)
+  await refused(new Sandbox().initialize(base({}, { denyRead: ['x'.repeat(2000000)] })), cloche.SandboxUnsupportedError, 'unsupported', /the configuration: it is larger than/)
+})
+
+test('arguments of the wrong type', async () => {
+  await refused(SandboxManager.wrapWithSandbox('true', 3), cloche.SandboxError, 'invalid_shell', /must be a string, not number/)
+  const options = { commandId: 5 }
+  await refused(SandboxManager.wrapWithSandbox('true', undefined, undefined, undefined, options), cloche.SandboxError, 'invalid_command_id', /not number/)
+  await refused(new Sandbox().initialize(base(), 'ask'), cloche.SandboxError, 'invalid_callback', /must be a function, not string/)
+  await refused(new Sandbox(base(), { binary: 3 }).wrapWithSandbox('true'), cloche.SandboxBinaryError, 'binary_missing', /must be a string/)
+})
+
+test('a binary that is gone since, a directory that is gone since', async () => {
+  const { argv } = await SandboxManager.wrapWithSandboxArgv('true')
+  copyFileSync(argv[0], 'copy')
+  const sandbox = new Sandbox(base(), { binary: './copy' })
+  const text = await sandbox.wrapWithSandbox('true')
+  assert.equal((await runText(text)).status, 0)
+  rmSync('copy')
+  await refused(sandbox.wrapWithSandbox('true'), cloche.SandboxBinaryError, 'binary_missing', /copy is not a program/)
+  const ran = await runText(text)
+  assert.equal(ran.status, 127, 'the shell says what it cannot find')
+  assert.match(ran.stderr, /copy/)
+  await sandbox.reset({ force: true })
+  mkdirSync('leaves')
+  const words = `cd leaves && rmdir "$PWD" && ${await SandboxManager.wrapWithSandbox('echo runs')}`
+  const left = await runText(words)
+  assert.notEqual(left.status, 0)
+  assert.match(left.stderr, /directory/)
 })
 
 test('an aborted wrap', async () => {

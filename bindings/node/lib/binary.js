@@ -38,6 +38,8 @@ function findBinary(named = process.env.CLOCHE) {
         '`binary`',
     )
   }
+  if (typeof named !== 'string')
+    throw new SandboxBinaryError('binary_missing', `the option \`binary\` must be a string, not ${typeof named}`)
   const file = named.includes('/') ? path.resolve(named) : (onPath(named) ?? named)
   if (isProgram(file)) return file
   throw new SandboxBinaryError('binary_missing', `${file} is not a program that can be run`)
@@ -67,26 +69,26 @@ function readAnswer(file, error, output) {
   )
 }
 
-function checkArguments(text) {
-  return ['srt', '--check', '--settings-text', text]
-}
+const CHECK = ['srt', '--check', '--settings-text', '-'] // on standard input
 
 // What is wrong with a configuration: [{ path, message }, { refused }].
 function checkSync(file, text) {
-  const ran = spawnSync(file, checkArguments(text), { encoding: 'utf8', maxBuffer: OUTPUT_MAX })
+  const ran = spawnSync(file, CHECK, { input: text, encoding: 'utf8', maxBuffer: OUTPUT_MAX })
   if (ran.error) return readAnswer(file, ran.error, '')
   return readAnswer(file, { message: ran.stderr, stderr: ran.stderr }, ran.stdout)
 }
 
 function check(file, text) {
   return new Promise((resolve, reject) => {
-    execFile(file, checkArguments(text), { encoding: 'utf8', maxBuffer: OUTPUT_MAX }, (error, stdout, stderr) => {
+    const child = execFile(file, CHECK, { encoding: 'utf8', maxBuffer: OUTPUT_MAX }, (error, stdout, stderr) => {
       try {
         resolve(readAnswer(file, error && Object.assign(error, { stderr }), stdout))
       } catch (problem) {
         reject(problem)
       }
     })
+    child.stdin?.on('error', () => {}) // it ended without reading: what it said tells why
+    child.stdin?.end(text)
   })
 }
 

@@ -9,7 +9,7 @@ const hosts = require('./hosts.js')
 const paths = require('./paths.js')
 const { issuesOf } = require('./schema.js')
 const { Session } = require('./session.js')
-const { listsText, merged, settingsText } = require('./settings.js')
+const { customIssues, listsText, merged, settingsText } = require('./settings.js')
 const { SharedTmp } = require('./tmp.js')
 const violations = require('./violations.js')
 const wrap = require('./wrap.js')
@@ -60,12 +60,12 @@ class Sandbox {
   askCallbackDenyReason = true
 
   // With a configuration: initialize() is called with it, and wraps wait for that.
-  constructor(config, options = {}) {
-    this.#binaryNamed = options.binary
+  constructor(config, options) {
+    this.#binaryNamed = options?.binary
     for (const name of Object.getOwnPropertyNames(Sandbox.prototype))
       if (name !== 'constructor') Object.defineProperty(this, name, { value: this[name].bind(this), enumerable: true })
     if (config) {
-      this.#begun = this.initialize(config, options.ask, options.enableLogMonitor)
+      this.#begun = this.initialize(config, options?.ask, options?.enableLogMonitor)
       this.#begun.catch(() => {}) // whoever wraps is told
     }
   }
@@ -104,6 +104,8 @@ class Sandbox {
     if (!isSupportedPlatform())
       throw new errors.SandboxUnsupportedError('Sandbox dependencies not available: Unsupported platform')
     refuseFunctions(config)
+    if (ask !== undefined && ask !== null && typeof ask !== 'function')
+      throw new errors.SandboxError('invalid_callback', `the callback that is asked must be a function, not ${typeof ask}`)
     const binary = binaries.findBinary(this.#binaryNamed)
     throwProblems(await issuesOf(config, binaries.check, binary))
     stopIfReset()
@@ -118,15 +120,16 @@ class Sandbox {
     this.#session = session
     this.#config = config
     this.#generation++
-    this.#ask = ask
+    this.#ask = ask ?? undefined
     this.#monitors = enableLogMonitor === true
     this.#started = args
   }
 
-  async reset(options = {}) {
-    if (!options.force) await this.#session?.settled()
+  async reset(options) {
+    const force = options?.force === true
+    if (!force) await this.#session?.settled()
     const running = this.#session?.running ?? 0
-    if (running > 0 && !options.force)
+    if (running > 0 && !force)
       throw new errors.SandboxBusyError(
         `${running} sandboxed command${running === 1 ? ' is' : 's are'} still running: wait for ${running === 1 ? 'it' : 'them'}, ` +
           'or reset({ force: true }), after which nobody is asked about hosts and nothing more is told of them',
@@ -149,7 +152,7 @@ class Sandbox {
   updateConfig(config) {
     refuseFunctions(config)
     throwProblems(issuesOf(config, binaries.checkSync, binaries.findBinary(this.#binaryNamed)))
-    this.#config = structuredClone(config)
+    this.#config = copyOf(config)
     this.#generation++
     this.#session?.tellAll(command => this.#news(command))
   }
@@ -195,11 +198,6 @@ class Sandbox {
 
   // `cwd` is where the caller will spawn it; relative paths mean this process's all the same.
   async wrapWithSandboxArgv(command, binShell, customConfig, abortSignal, cwd, options) {
-    if (typeof binShell === 'object' && binShell !== null)
-      throw new errors.SandboxError(
-        'invalid_shell',
-        'binShell object form is Windows-only; pass a shell path string on macOS/Linux',
-      )
     const words = await this.#words(command, binShell, customConfig, abortSignal, options)
     return { argv: wrap.checkWords(words), env: process.env }
   }
@@ -207,6 +205,9 @@ class Sandbox {
   async #words(command, binShell, customConfig, abortSignal, options) {
     abortSignal?.throwIfAborted()
     wrap.checkCommand(command)
+    throwProblems({ issues: customIssues(customConfig ?? undefined), own: [], refused: [] })
+    if (options?.commandId !== undefined && typeof options.commandId !== 'string')
+      throw new errors.SandboxError('invalid_command_id', `commandId must be a string, not ${typeof options.commandId}`)
     const directory = wrap.directoryHere()
     const shell = wrap.shellOf(binShell)
     const key = violations.keyOf(command, options?.commandId)
@@ -469,6 +470,15 @@ class Sandbox {
 
   getWindowsProfileReadRefresh() {
     return undefined
+  }
+}
+
+// Functions in keys that nobody knows are left out, as in what the binary is given.
+function copyOf(config) {
+  try {
+    return structuredClone(config)
+  } catch {
+    return JSON.parse(JSON.stringify(config))
   }
 }
 

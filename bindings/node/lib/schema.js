@@ -62,10 +62,21 @@ function rootProblem(value) {
   return undefined
 }
 
+// Circles, big integers, accessors that throw: what zod would not find where it looks
+// is no configuration all the same, for it cannot be told.
+function textOf(value) {
+  try {
+    return { text: JSON.stringify(withoutFunctions(value)) }
+  } catch (error) {
+    const why = String(error?.message ?? error).split('\n')[0]
+    return { wrong: [{ code: 'custom', path: [], message: `cannot be written as JSON: ${why}` }] }
+  }
+}
+
 function issuesOf(value, ask = checkSync, binary = findBinary()) {
-  const wrong = rootProblem(value)
+  const { text, wrong = rootProblem(value) } = textOf(value)
   if (wrong) return { issues: wrong, own: [], refused: [] }
-  const answers = ask(binary, JSON.stringify(withoutFunctions(value)))
+  const answers = ask(binary, text)
   const split = list => ({
     issues: list.filter(answer => answer.message !== undefined && !answer.own).map(answer => issueOf(value, answer)),
     own: list.filter(answer => answer.own).map(answer => issueOf(value, answer)),

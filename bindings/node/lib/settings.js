@@ -6,6 +6,32 @@ const { meet } = require('./hosts.js')
 const { absoluteEntries } = require('./paths.js')
 const { VALID, withoutFunctions } = require('./schema.js')
 
+function typeName(value) {
+  return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
+}
+
+function wrongType(path, expected, value) {
+  return { code: 'invalid_type', expected, received: typeName(value), path, message: `Expected ${expected}, received ${typeName(value)}` }
+}
+
+// What is wrong with the form of what a call replaces; what it says is the binary's to judge.
+function customIssues(custom) {
+  if (custom === undefined) return []
+  if (typeName(custom) !== 'object') return [wrongType([], 'object', custom)]
+  const issues = []
+  for (const name of ['network', 'filesystem', 'credentials', 'git'])
+    if (custom[name] !== undefined && typeName(custom[name]) !== 'object') issues.push(wrongType([name], 'object', custom[name]))
+  if (issues.length > 0) return issues
+  const lists = [['network', 'allowedDomains'], ['network', 'deniedDomains'], ['git', 'safeDirectories']]
+  for (const [section, name] of lists) {
+    const list = custom[section]?.[name]
+    if (list === undefined) continue
+    if (!Array.isArray(list)) issues.push(wrongType([section, name], 'array', list))
+    else list.forEach((item, i) => typeof item !== 'string' && issues.push(wrongType([section, name, i], 'string', item)))
+  }
+  return issues
+}
+
 // These a call may replace; an allowed host must be allowed by both.
 function merged(config, custom) {
   const base = config ?? VALID
@@ -60,4 +86,4 @@ function listsText(config, custom) {
   })
 }
 
-module.exports = { listsText, merged, settingsText }
+module.exports = { customIssues, listsText, merged, settingsText }

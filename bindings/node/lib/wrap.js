@@ -21,6 +21,13 @@ function quote(word) {
 const shells = new Map()
 
 function shellOf(name) {
+  if (name !== undefined && name !== null && typeof name !== 'string')
+    throw new SandboxError(
+      'invalid_shell',
+      typeof name === 'object'
+        ? 'binShell object form is Windows-only; pass a shell path string on macOS/Linux'
+        : `binShell must be a string, not ${typeof name}`,
+    )
   const wanted = name || 'bash'
   const known = shells.get(wanted)
   if (known && isProgram(known)) return known
