@@ -239,6 +239,19 @@ test('who does not know the key is not heard', async () => {
   await session.close()
 })
 
+test('who says nothing does not keep a session from ending', async () => {
+  const { Session } = createRequire(import.meta.url)(join(process.cwd(), 'node_modules/cloche/lib/session.js'))
+  const net = await import('node:net')
+  const session = new Session({ greet: () => [], ask: async () => ({ allow: true }), event: () => {} })
+  await session.open()
+  const path = `\0${session.introduction(1, '', 'a').split(':')[0]}`
+  const silent = Array.from({ length: 3 }, () => net.connect({ path }).on('error', () => {}))
+  const gone = Promise.all(silent.map(socket => new Promise(done => socket.once('close', done))))
+  await new Promise(done => silent[2].once('connect', done))
+  await session.close()
+  await gone
+})
+
 test('large settings go through a private file that is gone after the reset', async () => {
   const sandbox = new Sandbox(base({}, { denyRead: Array.from({ length: 2000 }, (_, i) => `~/absent/number-${i}-of-many`) }))
   const text = await sandbox.wrapWithSandbox('echo fine')

@@ -8,9 +8,11 @@ const net = require('node:net')
 
 const LINE_MAX = 256 * 1024
 const SETTLING_MS = 100
+const TURNS = 3 // of the event loop: to accept, to read, to greet
 
 class Session {
   #server
+  #sockets = new Set() // all, also of those who have not said yet who they are
   #connections = new Set()
   // As long as such a name can be: some versions of Node fill it up to that with NULs.
   #name = `cloche-${randomBytes(50).toString('hex')}`
@@ -45,9 +47,10 @@ class Session {
     return this.#connections.size
   }
 
-  // A command that has ended may not have been heard of yet: it was said to us before it
-  // ended, so a few turns are enough.
+  // A command that has begun, or has ended, may not have been heard of yet: it was said to
+  // us before that, so a few turns are enough.
   async settled() {
+    for (let turn = 0; turn < TURNS; turn++) await new Promise(done => setImmediate(done))
     for (let waited = 0; this.running > 0 && waited < SETTLING_MS; waited += 5)
       await new Promise(done => setTimeout(done, 5))
   }
@@ -57,19 +60,27 @@ class Session {
   }
 
   close() {
-    for (const { socket } of this.#connections) socket.destroy()
     return new Promise(resolve => {
       if (this.#server?.listening) this.#server.close(() => resolve())
       else resolve()
+      for (const socket of this.#sockets) socket.destroy()
     })
   }
 
   #accept(socket) {
     const connection = { socket, command: undefined, rest: '' }
+    if (!this.#server.listening) {
+      socket.destroy()
+      return
+    }
+    this.#sockets.add(socket)
     socket.unref()
     socket.setEncoding('utf8')
     socket.on('error', () => socket.destroy())
-    socket.on('close', () => this.#connections.delete(connection))
+    socket.on('close', () => {
+      this.#sockets.delete(socket)
+      this.#connections.delete(connection)
+    })
     socket.on('data', text => {
       const lines = (connection.rest + text).split('\n')
       connection.rest = lines.pop()
