@@ -66,12 +66,12 @@ bool mountfd_set(int mount, uint64_t attributes, struct error *err)
     return true;
 }
 
-bool mountfd_make_writable(int mount, struct error *err)
+bool mountfd_clear(int mount, uint64_t attributes, struct error *err)
 {
-    struct mount_attr attr = {.attr_clr = MOUNT_ATTR_RDONLY};
+    struct mount_attr attr = {.attr_clr = attributes};
 
     if (mount_setattr(mount, "", AT_EMPTY_PATH, &attr, sizeof attr) < 0)
-        return error_set_errno(err, errno, "cannot make a mount writable again");
+        return error_set_errno(err, errno, "cannot clear the flags of a mount");
     return true;
 }
 

@@ -39,7 +39,8 @@ bool mountfd_new(const char *type, const struct mount_option *options, size_t op
 bool mountfd_new_tmpfs(unsigned mode, uint64_t size, int *mount, struct error *err);
 
 bool mountfd_set(int mount, uint64_t attributes, struct error *err);
-bool mountfd_make_writable(int mount, struct error *err);
+/* Of this mount alone, not of those below it. */
+bool mountfd_clear(int mount, uint64_t attributes, struct error *err);
 
 /* A file system that was mounted on the host later would otherwise appear in
  * this mount namespace, writable and without masks. */

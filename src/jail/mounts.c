@@ -376,7 +376,8 @@ bool mounts_apply(struct mounts *mounts, const struct plan *plan, struct error *
     struct prepared *prepared = arena_alloc(mounts->arena, plan->step_count * sizeof *prepared);
 
     tripwire_offer(mounts);
-    if (!mountfd_make_writable(mounts->scratch.tree, err) ||
+    /* A private /tmp is a copy of this mount: compilers and package managers execute what they put there. */
+    if (!mountfd_clear(mounts->scratch.tree, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC, err) ||
         !prepare_steps(plan, prepare_writable, mounts, prepared, err) ||
         (mounts->tripwire.socket >= 0 && !make_tripwire_directory(mounts, err)) ||
         !mountfd_set(mounts->scratch.tree, SCRATCH_READ_ONLY, err))

@@ -126,6 +126,19 @@ def test_private_tmp_is_empty_and_does_not_reach_the_host(person):
         os.unlink(name)
 
 
+def test_what_is_built_in_private_places_can_be_executed_there(person):
+    """go test, pip, native parts of Java and Node packages, prettier's and esbuild's caches."""
+    (person.home / ".npm").mkdir()
+    os.chown(person.home / ".npm", person.uid, person.uid)
+    places = ["/tmp", "/var/tmp", "/dev/shm", str(person.home / ".cache"), str(person.home / ".npm"), str(person.project)]
+    results = probe(person, f"""
+import shutil, subprocess
+for place in {places}:
+    shutil.copy("/bin/true", place + "/built")
+print(json.dumps([attempt(subprocess.check_call, [place + "/built"]) for place in {places}]))""")
+    assert results == [0] * len(places)
+
+
 def test_caches_are_copied_on_write_and_the_copy_is_discarded(person):
     person.file("../.npm/package/file", "original")
     cache = person.home / ".npm"
