@@ -8,7 +8,7 @@ _cloche_valued='--settings --preset --project --allow-read --deny-read --allow-w
     --deny-domain --allow-unix --env --host-port --publish --device --timeout --memory --pids --backend
     --allow-degraded --events --control-fd --lifeline-fd --session-fd
     --session-tmp'
-_cloche_plain='--verbose --quiet --help'
+_cloche_plain='--ask --verbose --quiet --help'
 
 _cloche_words()
 {

@@ -16,6 +16,7 @@ import pytest
 
 from judging import as_person
 from remote_world import ORDINARY_UID, SERVER_V4, SERVER_V6, new_world
+from terminals import Terminal
 
 TOP = pathlib.Path(__file__).resolve().parents[1]
 
@@ -137,6 +138,19 @@ def person(request, binaries):
     os.chown(base, uid, uid)
     yield Person(uid, base, binaries)
     shutil.rmtree(base)
+
+
+@pytest.fixture
+def terminal(person):
+    opened = []
+
+    def open_terminal(*command):
+        opened.append(Terminal(person, command))
+        return opened[-1]
+
+    yield open_terminal
+    for each in opened:
+        each.close()
 
 
 @pytest.fixture(scope="module")

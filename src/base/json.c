@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-static bool blank_comments(char *text, size_t len, const char *name, struct error *err)
+bool json_blank_comments(char *text, size_t len, const char *name, struct error *err)
 {
     size_t line = 1;
     bool in_string = false;
@@ -134,7 +134,7 @@ bool json_parse(struct slice text, const char *name, json_t **value, struct erro
     copy[text.len] = '\0';
 
     *value = NULL;
-    bool good = blank_comments(copy, text.len, name, err);
+    bool good = json_blank_comments(copy, text.len, name, err);
     if (good) {
         *value = json_loadb(copy, text.len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &problem);
         if (!*value) {

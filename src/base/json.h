@@ -15,6 +15,9 @@
  * messages call the text. */
 bool json_parse(struct slice text, const char *name, json_t **value, struct error *err);
 
+/* Puts spaces in the place of comments, byte for byte. */
+bool json_blank_comments(char *text, size_t len, const char *name, struct error *err);
+
 /* Builds what tools/embed-presets.py took apart when cloche was built, so that no
  * run has to parse text that never changes: "{" and "}", "[" and "]" around
  * members and entries; a letter for what follows: k(ey), s(tring) and i(nteger)

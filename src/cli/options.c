@@ -27,7 +27,7 @@ enum action {
     ACTION_SESSION_SOCKET,
     ACTION_EVENTS,
     ACTION_OUTPUT,
-    ACTION_UNBUILT,
+    ACTION_ASK,
     ACTION_VERBOSE,
     ACTION_QUIET,
     ACTION_JSON,
@@ -62,7 +62,7 @@ static const struct option_word option_words[] = {
     {"timeout", 0, true, ACTION_ADD, OPTION_TIMEOUT},
     {"memory", 0, true, ACTION_ADD, OPTION_MEMORY},
     {"pids", 0, true, ACTION_ADD, OPTION_PIDS},
-    {"ask", 0, false, ACTION_UNBUILT, 0},
+    {"ask", 0, false, ACTION_ASK, 0},
     {"events", 0, true, ACTION_EVENTS, 0},
     {"output", 'o', true, ACTION_OUTPUT, 0},
     {"control-fd", 0, true, ACTION_CONTROL, 0},
@@ -181,15 +181,6 @@ static void add_question(struct parser *parser, char *question)
     options->question_count = have + 1;
 }
 
-static void add_unbuilt(struct options *options, const char *name)
-{
-    for (size_t i = 0; i < options->unbuilt_count; i++)
-        if (strcmp(options->unbuilt[i], name) == 0)
-            return;
-    if (options->unbuilt_count < OPTIONS_UNBUILT_MAX)
-        options->unbuilt[options->unbuilt_count++] = name;
-}
-
 static bool add_settings(struct parser *parser, const char *file, struct error *err)
 {
     if (!file || !*file)
@@ -261,8 +252,8 @@ static bool apply(struct parser *parser, const struct option_word *word, const c
     case ACTION_OUTPUT:
         options->output = value;
         return (value && *value) || error_set(err, "%s needs the name of a file", name);
-    case ACTION_UNBUILT:
-        add_unbuilt(options, name);
+    case ACTION_ASK:
+        options->request.asks = true;
         return true;
     case ACTION_VERBOSE:
         options->level = LOG_VERBOSE;

@@ -7,8 +7,6 @@
 #include "plan/plan.h"
 #include "session/prepare.h"
 
-enum { OPTIONS_UNBUILT_MAX = 8 };
-
 struct options {
     struct session_request request;
     struct policy_source *sources;
@@ -25,11 +23,6 @@ struct options {
     const char *output;     /* learn only: -o; NULL: none */
     bool help;
     enum log_level level;
-
-    /* Options that were understood but whose feature is not built: a run
-     * refuses them by name. */
-    const char *unbuilt[OPTIONS_UNBUILT_MAX];
-    size_t unbuilt_count;
 
     char **questions; /* explain only */
     size_t question_count;

@@ -13,15 +13,9 @@ size_t report_objections(const struct options *options, const struct session *se
     const struct policy *policy = &session->policy;
     const struct plan *plan = &session->plan;
     struct arena *arena = session->arena;
-    struct objection *list =
-        arena_alloc(arena, (options->unbuilt_count + policy->unbuilt_count + plan->refusal_count + 1) * sizeof *list);
+    struct objection *list = arena_alloc(arena, (policy->unbuilt_count + plan->refusal_count + 1) * sizeof *list);
     size_t count = 0;
 
-    for (size_t i = 0; i < options->unbuilt_count; i++)
-        list[count++] = (struct objection){
-            .what = arena_printf(arena, "%s is not built yet; leave it out", options->unbuilt[i]),
-            .origin = {"command line", options->unbuilt[i]},
-        };
     for (size_t i = 0; i < policy->unbuilt_count; i++)
         list[count++] = (struct objection){
             .what = arena_printf(arena, "%s is not enforced yet; take it out to run without it",

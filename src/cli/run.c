@@ -140,13 +140,20 @@ static bool asks_for_session(struct arena *arena, const struct options *options)
 static bool take_peer(struct session_request *request, struct peer *peer, struct error *err)
 {
     *peer = (struct peer){.fd = -1};
+    if (request->session_fd == 0 && request->asks && request->control_fd) {
+        request->peer = peer;
+        if (!peer_adopt(request->control_fd, "--control-fd", peer, err))
+            return false;
+        peer->greeted = peer->asks = true; /* it was named for that */
+        return true;
+    }
     if (request->session_fd == 0)
         return true;
     if (request->control_fd)
         return error_set(err, "--session-fd takes what --control-fd would: give one of the two");
     request->peer = peer;
     request->control_fd = request->session_fd;
-    return peer_adopt(request->session_fd, peer, err);
+    return peer_adopt(request->session_fd, "--session-fd", peer, err);
 }
 
 int run_command(struct arena *arena, struct options *options)

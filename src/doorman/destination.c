@@ -4,6 +4,7 @@
  * this file's matter. */
 #include "doorman/destination.h"
 
+#include "doorman/grants.h"
 #include "doorman/judge.h"
 #include "doorman/tell.h"
 #include "policy/decide.h"
@@ -37,7 +38,8 @@ static bool may_reach(struct worker *worker, int object)
     if (made_is(&house->made, object))
         return true;
     name_of(house, object, &name);
-    if (name.kind == NAME_KNOWN && decide_unix(house->policy, name_slice(&name)).allowed)
+    if (name.kind == NAME_KNOWN && (decide_unix(house->policy, name_slice(&name)).allowed ||
+                                    grants_cover(house, OPERATION_UNIX, name_slice(&name))))
         return true;
     if (name.kind == NAME_KNOWN && (faccessat(object, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) == 0 || errno == EROFS))
         tell_connect(worker, name_slice(&name));
@@ -56,7 +58,8 @@ static bool may_reach_abstract(struct worker *worker, const struct sockaddr_un *
     if (abstract_has(&house->abstract, text, length))
         return true;
     text[0] = '@';
-    if (decide_unix(house->policy, (struct slice){text, length}).allowed)
+    if (decide_unix(house->policy, (struct slice){text, length}).allowed ||
+        grants_cover(house, OPERATION_UNIX, (struct slice){text, length}))
         return true;
     tell_connect(worker, (struct slice){text, length});
     return false;

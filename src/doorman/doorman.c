@@ -15,6 +15,7 @@
 #include "base/passing.h"
 #include "doorman/confine.h"
 #include "doorman/fetch.h"
+#include "doorman/grants.h"
 #include "doorman/lock.h"
 #include "doorman/name.h"
 #include "doorman/own_view.h"
@@ -115,6 +116,20 @@ static bool receive(struct house *house, int socket)
         close(received[0]);
     }
     return house->listener >= 0;
+}
+
+/* From pid 1, once the command runs. */
+static bool receive_tree(struct house *house, int socket)
+{
+    int received[2] = {-1, -1};
+
+    house->whole = -1;
+    if (!house->plan->doorman.asks)
+        return true;
+    if (!receive_descriptors(socket, received) || !grants_make(house))
+        return false;
+    house->whole = received[0];
+    return true;
 }
 
 static bool enter(pid_t init)
@@ -232,7 +247,8 @@ void doorman_main(void *argument, int socket, int records, pid_t init)
     /* The run was refused: the supervisor knows why, says so, and ends us. */
     while (!receive(&house, socket))
         pause();
-    if (!refuse_note_denied(&house) || !enter(init) || !name_note_mounts(&house) || !pool_make(&house))
+    if (!receive_tree(&house, socket) || !refuse_note_denied(&house) || !enter(init) || !name_note_mounts(&house) ||
+        !pool_make(&house))
         _exit(1);
     own_view_make(&house);
     if (!be_interruptible() || !confine_doorman(&house) || !fetch_start(&house) || !pool_start_threads(&house))

@@ -10,6 +10,7 @@
 
 struct pool;
 struct errand;
+struct grants;
 
 /* A writable root as the doorman alone sees it: cloned without the mounts in it,
  * so that a rename between two of them is none between mounts. */
@@ -56,6 +57,8 @@ struct house {
     size_t denied_count;
     struct pool *pool;
     struct errand *errand; /* of the fetcher */
+    struct grants *grants; /* NULL: nobody is asked */
+    int whole;             /* the host's tree as it is, where somebody is; -1: there is none */
 };
 
 #endif

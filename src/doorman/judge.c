@@ -5,6 +5,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "doorman/grants.h"
 #include "policy/decide.h"
 #include "policy/git_layout.h"
 #include "policy/protect.h"
@@ -51,9 +52,11 @@ bool judge_identity(const struct place *place, struct identity *identity)
     return directory >= 0 && identity_of(directory, identity);
 }
 
-/* By name, in the tree as everybody sees it. */
-static int open_directory(struct slice path)
+/* By name, in the tree as everybody sees it; where somebody may allow what is hidden, as the host sees it. */
+static int open_directory(const struct house *house, struct slice path)
 {
+    if (house->whole >= 0)
+        return resolve_whole(house, path, O_DIRECTORY);
     return resolve_exactly(AT_FDCWD, path, O_PATH | O_DIRECTORY);
 }
 
@@ -82,9 +85,9 @@ static bool is_whole_git(int directory)
     return is_there(directory, "HEAD") && is_there(directory, "objects") && is_there(directory, "refs");
 }
 
-bool judge_looks_like_git(struct slice path)
+bool judge_looks_like_git(const struct house *house, struct slice path)
 {
-    FD_CLEANUP int directory = open_directory(path);
+    FD_CLEANUP int directory = open_directory(house, path);
 
     /* A worktree's own directory has its objects elsewhere, and says where. */
     return directory >= 0 &&
@@ -104,7 +107,7 @@ static bool is_git_matter_above(struct house *house, struct slice path, size_t d
             decide_real_path(house->policy, OPERATION_WRITE, directory).backing != BACKING_HOST)
             continue;
         /* Nobody nests so many hooks but to keep the doorman busy. */
-        if (++looks > LOOKS_MAX || (judge_looks_like_git(directory) && !judge_made_here(house, directory)))
+        if (++looks > LOOKS_MAX || (judge_looks_like_git(house, directory) && !judge_made_here(house, directory)))
             return true;
     }
     return false;
@@ -166,10 +169,10 @@ static bool completes_git(struct house *house, struct slice path)
     struct slice parent = path_parent(path);
     size_t mark = mark_of(path_name(path));
 
-    if (mark == MARK_COUNT || protect_is_off(house->policy) || judge_looks_like_git(parent) ||
+    if (mark == MARK_COUNT || protect_is_off(house->policy) || judge_looks_like_git(house, parent) ||
         judge_made_here(house, parent))
         return false;
-    FD_CLEANUP int directory = open_directory(parent);
+    FD_CLEANUP int directory = open_directory(house, parent);
     if (directory < 0)
         return false;
     /* The last one needs nothing beside it: it says where all of that is. */
@@ -191,7 +194,7 @@ static bool is_old_mark(struct house *house, struct slice path)
     if (mark_of(path_name(path)) == MARK_COUNT || protect_is_off(house->policy) ||
         decide_real_path(house->policy, OPERATION_WRITE, path).backing != BACKING_HOST)
         return false;
-    FD_CLEANUP int directory = open_directory(parent);
+    FD_CLEANUP int directory = open_directory(house, parent);
     return directory >= 0 && is_whole_git(directory) && !made_is(&house->made, directory);
 }
 
@@ -228,11 +231,11 @@ static bool is_index(struct house *house, struct slice path)
 
     if (!is_index_name(path_name(path)) || protect_is_off(house->policy) || judge_made_here(house, parent))
         return false;
-    if (protect_is_git_pointer(parent) || judge_looks_like_git(parent))
+    if (protect_is_git_pointer(parent) || judge_looks_like_git(house, parent))
         return true;
     if (!is_below_dot_git(parent))
         return false;
-    FD_CLEANUP int directory = open_directory(parent);
+    FD_CLEANUP int directory = open_directory(house, parent);
     return directory >= 0 && (is_there(directory, "config") || is_there(directory, "commondir"));
 }
 
@@ -250,7 +253,7 @@ static int judge_write_but_index(struct house *house, struct name *name, bool *i
         decision = decide_write_at(house->policy, path, true);
         name->is_lifted = true;
     }
-    if (!decision.allowed)
+    if (!decision.allowed && !grants_cover(house, OPERATION_WRITE, path))
         return EACCES;
     *is_host = decision.backing == BACKING_HOST;
     return *is_host && (is_git_matter(house, path) || completes_git(house, path)) ? EACCES : 0;

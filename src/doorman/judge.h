@@ -70,7 +70,7 @@ bool judge_identity(const struct place *place, struct identity *identity);
 bool judge_marks_new_git(struct house *house, struct slice path);
 
 /* Would git take it for its own directory, by what is in it? */
-bool judge_looks_like_git(struct slice directory);
+bool judge_looks_like_git(const struct house *house, struct slice directory);
 
 /* Was this directory made by this run? */
 bool judge_made_here(struct house *house, struct slice path);

@@ -95,6 +95,19 @@ static bool is_in_own_view(const struct house *house, uint64_t mount, struct nam
     return false;
 }
 
+/* What was opened because somebody allowed it is in the host's tree as it is. */
+static bool is_in_whole(const struct house *house, const struct name *name, const struct statx *status)
+{
+    struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
+    struct statx again;
+
+    if (house->whole < 0 || name->length < 2)
+        return false;
+    FD_CLEANUP int fd = (int)syscall(SYS_openat2, house->whole, name->text + 1, &how, sizeof how);
+    return fd >= 0 && statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_MNT_ID, &again) == 0 &&
+           again.stx_mnt_id == status->stx_mnt_id && again.stx_ino == status->stx_ino;
+}
+
 /* Is it really called "... (deleted)"? */
 static bool is_found_again(const struct name *name, const struct statx *status)
 {
@@ -125,7 +138,8 @@ void name_of(const struct house *house, int fd, struct name *name)
     /* pipe:[1], socket:[1], anon_inode:... */
     if (name->text[0] != '/' || (deleted && status.stx_nlink == 0))
         name->kind = NAME_NONE;
-    else if (!is_in_tree(house, status.stx_mnt_id) && !is_in_own_view(house, status.stx_mnt_id, name))
+    else if (!is_in_tree(house, status.stx_mnt_id) && !is_in_own_view(house, status.stx_mnt_id, name) &&
+             !is_in_whole(house, name, &status))
         name->kind = NAME_FOREIGN;
     /* Where the name is gone but there are others, it may have any. */
     else if (!deleted || is_found_again(name, &status))

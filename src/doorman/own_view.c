@@ -2,6 +2,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "doorman/grants.h"
 #include "doorman/resolve.h"
 
 #include <errno.h>
@@ -52,7 +53,8 @@ static bool is_same(int a, int b)
     return fstat(a, &one) == 0 && fstat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-static int find(const struct house *house, int original, struct slice path)
+/* `granted`: somebody who was asked has allowed it. */
+static int find(const struct house *house, int original, struct slice path, bool granted)
 {
     const struct own_root *root = root_of(house, path);
     int saved = errno;
@@ -64,6 +66,8 @@ static int find(const struct house *house, int original, struct slice path)
             inside = slice_from(inside, 1);
         found = resolve_exactly(root->mount, inside, O_PATH);
     }
+    if (found < 0 && granted)
+        found = resolve_whole(house, path, 0);
     if (found >= 0 && !is_same(found, original))
         fd_close(&found);
     errno = saved;
@@ -72,10 +76,10 @@ static int find(const struct house *house, int original, struct slice path)
 
 int own_view_directory(const struct house *house, int directory, struct slice path)
 {
-    return find(house, directory, path_parent(path));
+    return find(house, directory, path_parent(path), grants_cover(house, OPERATION_WRITE, path));
 }
 
 int own_view_object(const struct house *house, int object, struct slice path)
 {
-    return find(house, object, path);
+    return find(house, object, path, grants_cover(house, OPERATION_WRITE, path));
 }

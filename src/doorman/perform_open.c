@@ -5,6 +5,7 @@
  * was judged, and only if it is still not there. Nothing is looked up twice. */
 #include "base/fd.h"
 #include "base/path.h"
+#include "doorman/grants.h"
 #include "doorman/judge.h"
 #include "doorman/own_view.h"
 #include "doorman/perform.h"
@@ -247,14 +248,31 @@ struct answer perform_open(struct worker *worker, struct request *request)
     return answer;
 }
 
+/* A regular file that is hidden, and that somebody who was asked has shown. */
+static bool is_granted(const struct house *house, int object)
+{
+    struct stat status;
+    struct name name;
+
+    if (!house->grants || fstat(object, &status) < 0 || !S_ISREG(status.st_mode))
+        return false;
+    name_of(house, object, &name);
+    return name.kind == NAME_KNOWN && grants_cover(house, OPERATION_READ, name_slice(&name)) &&
+           !decide_real_path(house->policy, OPERATION_READ, name_slice(&name)).allowed;
+}
+
 struct answer perform_look(struct worker *worker, struct request *request)
 {
     enum resolve_for purpose = request->how.flags & O_NOFOLLOW ? RESOLVE_LINK : RESOLVE_OBJECT;
     struct place place;
 
     int error = resolve(worker->house, request, &request->operands[0], purpose, 0, &place);
-    tell_reading(worker, &request->operands[0], error ? -1 : place.object, error);
+    struct answer answer = {.fd = -1, .goes_on = true};
+    if (!error && is_granted(worker->house, place.object))
+        answer = open_again(worker, place.object, request->how.flags);
+    else
+        tell_reading(worker, &request->operands[0], error ? -1 : place.object, error);
     if (!error)
         place_close(&place);
-    return (struct answer){.fd = -1, .goes_on = true};
+    return answer;
 }

@@ -10,6 +10,7 @@
 #include "doorman/pool.h"
 
 #include "base/fd.h"
+#include "doorman/appeal.h"
 #include "doorman/confine.h"
 #include "doorman/copy.h"
 #include "doorman/lock.h"
@@ -68,6 +69,8 @@ struct start {
 
 static enum pool_kind kind_of(const struct request *request)
 {
+    if (request->is_appealed)
+        return POOL_APPEALS;
     return request->kind == REQUEST_CONNECT || request->kind == REQUEST_SEND ? POOL_SOCKETS : POOL_FILES;
 }
 
@@ -104,7 +107,18 @@ void pool_answer(const struct house *house, const struct request *request, struc
     ioctl(house->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
 }
 
-static void start_thread(struct pool *pool, enum pool_kind kind);
+/* To those who may ask. */
+static void hand_on(struct pool *pool, struct line *line, struct request *request)
+{
+    pthread_mutex_lock(&pool->mutex);
+    line->idle++;
+    request->is_appealed = true;
+    pool->lines[POOL_APPEALS].queued++;
+    pthread_cond_signal(&pool->wanted); /* not by us, who stand under the rules */
+    pthread_mutex_unlock(&pool->mutex);
+    if (write(pool->lines[POOL_APPEALS].pipe[1], &request, sizeof request) != (ssize_t)sizeof request)
+        _exit(1);
+}
 
 static void *worker_main(void *argument)
 {
@@ -125,7 +139,12 @@ static void *worker_main(void *argument)
         line->queued--;
         line->idle--;
         pthread_mutex_unlock(&pool->mutex);
-        struct answer answer = perform(&worker, request);
+        struct answer answer =
+            start.kind == POOL_APPEALS ? appeal_perform(&worker, request) : perform(&worker, request);
+        if (start.kind != POOL_APPEALS && appeal_is_open(&worker, &answer)) {
+            hand_on(pool, line, request);
+            continue;
+        }
         /* Before the caller goes on: a file that we hold open for writing it could not execute. */
         request_clear(request);
         tell_send(&worker, &answer);

@@ -6,10 +6,11 @@
 #include "doorman/house.h"
 #include "doorman/request.h"
 
-/* Two kinds: those who act on files stand under the run's Landlock rules. Those
+/* Those who act on files stand under the run's Landlock rules. Those
  * who connect do not: the rules say nothing of sockets with a path, and their
- * scope would keep the doorman from the run's own abstract ones. */
-enum pool_kind { POOL_FILES, POOL_SOCKETS, POOL_KINDS };
+ * scope would keep the doorman from the run's own abstract ones. Nor do those who
+ * perform what somebody is asked about: the rules know nothing of it (appeal.c). */
+enum pool_kind { POOL_FILES, POOL_SOCKETS, POOL_APPEALS, POOL_KINDS };
 
 bool pool_make(struct house *house);
 

@@ -32,7 +32,16 @@ enum doorman_record_kind {
 /* The reason of a RECORD_MOVED: each of the two has the other's name now. */
 #define RECORD_EXCHANGED "exchanged"
 
-enum doorman_record_verdict { RECORD_DENIED, RECORD_ALLOWED, RECORD_OBSERVED, RECORD_VERDICTS };
+/* RECORD_ASKED: it is refused unless the supervisor says otherwise, and the call waits for that. */
+enum doorman_record_verdict { RECORD_DENIED, RECORD_ALLOWED, RECORD_OBSERVED, RECORD_ASKED, RECORD_VERDICTS };
+
+/* What the supervisor says to a RECORD_ASKED, over the same socket. */
+enum doorman_reply { REPLY_NO, REPLY_ONCE, REPLY_RUN, REPLY_NEVER };
+
+struct doorman_answer {
+    uint64_t number; /* the record's */
+    uint32_t reply;
+};
 
 enum { RECORD_REASON_MAX = 512, RECORD_TEXT_MAX = 3 * PATH_MAX + RECORD_REASON_MAX };
 

@@ -21,6 +21,7 @@ void request_begin(struct request *request, uint64_t id, pid_t thread)
         request->operands[i].length = 0;
         request->operands[i].path[0] = '\0';
     }
+    request->is_appealed = false;
     request->socket = -1;
     request->caller = -1;
     request->memory = -1;

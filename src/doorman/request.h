@@ -74,6 +74,8 @@ struct request {
     void *value;         /* of an attribute, or what is sent: from malloc */
     size_t value_size;
 
+    bool is_appealed; /* policy has refused it, and somebody can be asked */
+
     const struct refusal_of_call *refusal; /* REQUEST_REFUSED */
     int call;                              /* the system call's number */
 

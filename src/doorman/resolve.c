@@ -12,7 +12,9 @@
 #include "doorman/resolve.h"
 
 #include "base/fd.h"
+#include "base/path.h"
 #include "doorman/fetch.h"
+#include "doorman/grants.h"
 #include "doorman/sticky.h"
 
 #include <errno.h>
@@ -396,6 +398,66 @@ static int find_or_create(const struct house *house, const struct request *reque
     return walk_by_hand(house, request, operand, RESOLVE_CREATE, place);
 }
 
+bool resolve_spelled(const struct house *house, const struct operand *operand, struct name *name)
+{
+    struct slice rest = {operand->path, operand->length};
+    struct slice component;
+
+    name->kind = NAME_KNOWN;
+    name->text[0] = '/';
+    name->length = 1;
+    if (operand->length == 0 || operand->is_base)
+        return false;
+    if (operand->base >= 0)
+        name_of(house, operand->base, name);
+    if (name->kind != NAME_KNOWN)
+        return false;
+    while (path_next(&rest, &component)) {
+        if (slice_is(component, "."))
+            continue;
+        if (slice_is(component, ".."))
+            name->length = path_parent(name_slice(name)).len;
+        else if (!name_append(name, component))
+            return false;
+    }
+    return name->length > 1;
+}
+
+/* What somebody was asked about and allowed is found in the host's tree as it is, by
+ * exactly that name: a link on the way or at the end was not what was asked about. */
+static bool find_granted(const struct house *house, const struct operand *operand, enum resolve_for purpose,
+                         struct place *place)
+{
+    struct name name;
+
+    if (house->whole < 0 || !resolve_spelled(house, operand, &name) || !grants_cover_any(house, name_slice(&name)))
+        return false;
+    struct slice last = path_name(name_slice(&name));
+    bool ends_in_slash = operand->path[operand->length - 1] == '/';
+    if (last.len > NAME_MAX)
+        return false;
+    place->directory = resolve_whole(house, path_parent(name_slice(&name)), O_DIRECTORY);
+    if (place->directory < 0)
+        return false;
+    memcpy(place->last, last.ptr, last.len);
+    place->last[last.len] = ends_in_slash ? '/' : '\0';
+    place->last_length = last.len;
+    if (purpose == RESOLVE_ENTRY)
+        return true;
+    place->object = resolve_whole(house, name_slice(&name), 0);
+    if (place->object < 0 && (errno != ENOENT || purpose != RESOLVE_CREATE)) {
+        place_close(place);
+        *place = (struct place){.object = -1, .directory = -1};
+        return false;
+    }
+    return true;
+}
+
+int resolve_whole(const struct house *house, struct slice path, uint64_t flags)
+{
+    return resolve_exactly(house->whole, slice_from(path, 1), O_PATH | flags);
+}
+
 int resolve(const struct house *house, const struct request *request, const struct operand *operand,
             enum resolve_for purpose, uint64_t resolve_flags, struct place *place)
 {
@@ -406,6 +468,8 @@ int resolve(const struct house *house, const struct request *request, const stru
     }
     if (operand->length == 0)
         return ENOENT;
+    if (!resolve_flags && find_granted(house, operand, purpose, place))
+        return 0;
     switch (purpose) {
     case RESOLVE_ENTRY:
         return find_entry(house, request, operand, resolve_flags, place);

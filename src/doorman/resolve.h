@@ -4,6 +4,7 @@
 #define CLOCHE_DOORMAN_RESOLVE_H
 
 #include "doorman/house.h"
+#include "doorman/name.h"
 #include "doorman/request.h"
 
 #include <limits.h>
@@ -29,6 +30,13 @@ int resolve(const struct house *house, const struct request *request, const stru
             enum resolve_for purpose, uint64_t resolve_flags, struct place *place);
 
 void place_close(struct place *place);
+
+/* What the caller's path says, without a look at what is there. */
+bool resolve_spelled(const struct house *house, const struct operand *operand, struct name *name);
+
+/* By its exact name in the host's tree as it is, which no mask covers: only for what
+ * somebody has allowed, or to see whether there is anything to be asked about. */
+int resolve_whole(const struct house *house, struct slice path, uint64_t flags);
 
 /* By its exact name, no link on the way nor at the end; relative to `directory`,
  * which an empty path names itself. A descriptor, or -1. */

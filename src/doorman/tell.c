@@ -35,9 +35,15 @@ static bool is_refusal(int error)
     return error == EACCES || error == EROFS || error == EPERM || error == EBUSY || error == EXDEV;
 }
 
-static bool is_off(const struct house *house)
+static bool is_silent(const struct house *house)
 {
     return house->records < 0 || house->policy->violation.watch == WATCH_OFF;
+}
+
+/* What is refused is noticed for those who can be asked as well. */
+static bool is_off(const struct house *house)
+{
+    return is_silent(house) && !house->grants;
 }
 
 /* Taken while the lock is held: a directory is not moved meanwhile. */
@@ -122,37 +128,12 @@ void tell_object(struct worker *worker, int object, const struct entry_name *ent
         tell_write(worker, &entry->name);
 }
 
-/* What the caller's path says, without a look at what is there. */
-static bool spell_out(const struct house *house, const struct operand *operand, struct name *name)
-{
-    struct slice rest = {operand->path, operand->length};
-    struct slice component;
-
-    name->kind = NAME_KNOWN;
-    name->text[0] = '/';
-    name->length = 1;
-    if (operand->length == 0 || operand->is_base)
-        return false;
-    if (operand->base >= 0)
-        name_of(house, operand->base, name);
-    if (name->kind != NAME_KNOWN)
-        return false;
-    while (path_next(&rest, &component)) {
-        if (slice_is(component, "."))
-            continue;
-        if (slice_is(component, ".."))
-            name->length = path_parent(name_slice(name)).len;
-        else if (!name_append(name, component))
-            return false;
-    }
-    return name->length > 1;
-}
-
 void tell_unresolved(struct worker *worker, const struct operand *operand, int error)
 {
     struct name name;
 
-    if ((error != ENOENT && error != EACCES) || is_off(worker->house) || !spell_out(worker->house, operand, &name))
+    if ((error != ENOENT && error != EACCES) || is_off(worker->house) ||
+        !resolve_spelled(worker->house, operand, &name))
         return;
     if (worker->request->kind == REQUEST_CONNECT || worker->request->kind == REQUEST_SEND) {
         if (decide_real_path(worker->house->policy, OPERATION_READ, name_slice(&name)).backing != BACKING_HOST ||
@@ -255,7 +236,7 @@ static bool tell_later(struct worker *worker, const struct name *name)
     /* Git puts examples into every new repository, and runs none. */
     bool lifted = name->is_lifted && !slice_ends(path, SLICE(".sample"));
     if (!lifted && judge_marks_new_git(worker->house, path) &&
-        (worker->request->kind == REQUEST_UNLINK || judge_looks_like_git(path_parent(path)))) {
+        (worker->request->kind == REQUEST_UNLINK || judge_looks_like_git(worker->house, path_parent(path)))) {
         notice(worker, RECORD_LATER, RECORD_OBSERVED, path_parent(path), RECORD_GIT);
         return true;
     }
@@ -303,7 +284,7 @@ void tell_written(struct worker *worker, const struct name *name)
 {
     if (tell_later(worker, name))
         return;
-    if (worker->house->plan->doorman.reads && name->kind == NAME_KNOWN &&
+    if (worker->house->policy->violation.watch == WATCH_ALL && name->kind == NAME_KNOWN &&
         is_news(worker->house, OPERATION_WRITE, name_slice(name)))
         notice(worker, RECORD_WRITE, RECORD_OBSERVED, name_slice(name), NULL);
 }
@@ -326,7 +307,7 @@ void tell_reading(struct worker *worker, const struct operand *operand, int obje
     struct name name;
 
     if (object < 0) {
-        if ((error != ENOENT && error != EACCES) || !spell_out(worker->house, operand, &name))
+        if ((error != ENOENT && error != EACCES) || !resolve_spelled(worker->house, operand, &name))
             return;
     } else {
         name_of(worker->house, object, &name);
@@ -339,7 +320,8 @@ void tell_reading(struct worker *worker, const struct operand *operand, int obje
         }
         error = errno;
     }
-    if (is_hidden(worker->house, name_slice(&name)) && !is_wired(object, name_slice(&name))) {
+    if (is_hidden(worker->house, name_slice(&name)) &&
+        (worker->house->grants || !is_wired(object, name_slice(&name)))) {
         notice(worker, RECORD_READ, RECORD_DENIED, name_slice(&name), NULL);
         worker->noticed.error = error;
     }
@@ -392,6 +374,8 @@ void tell_send(struct worker *worker, const struct answer *answer)
     struct caller caller = {0};
     uint64_t id = worker->request->id;
 
+    if (is_silent(worker->house))
+        return;
     if (noticed->moved)
         send_move(worker);
     if (!noticed->any)

@@ -47,6 +47,22 @@ struct jail_network {
     bool (*serve_inside)(void *argument, int socket); /* when it can be read; false: nobody is there any more */
 };
 
+/* While somebody is asked: everything inside is stopped. jail_run fills `control` in. */
+struct jail_hold {
+    int control; /* to pid 1; -1: there is no run */
+    /* Everything stands still now; or could not be made to. */
+    void (*held)(void *argument, bool still);
+    /* A signal came that is for the command: whoever sent it does not want to wait for an answer. */
+    void (*disturbed)(void *argument);
+    /* The run is over: the terminal is taken back from the command next. */
+    void (*ended)(void *argument);
+    void *argument;
+};
+
+/* Both return at once; `held` is called later. */
+void jail_hold_all(const struct jail_hold *hold);
+void jail_release_all(const struct jail_hold *hold);
+
 /* Masks that tell when they are touched. A mask is the node with the number of its
  * step in the plan. */
 struct jail_tripwire {

@@ -12,6 +12,8 @@ enum order_kind {
     ORDER_START,        /* the plan is made */
     ORDER_SIGNAL,       /* cloche got signal `value` ... */
     ORDER_GROUP_SIGNAL, /* ... and everything in its process group did, for certain */
+    ORDER_HOLD,         /* everything inside is to stop where it is: a question is put to somebody */
+    ORDER_RELEASE,      /* ... and to go on */
     ORDER_CONTINUE      /* the command is to go on; `value` is 1 if the terminal is for it, else 0 */
 };
 
@@ -27,6 +29,7 @@ enum report_kind {
     REPORT_NO_PROC,       /* because a fresh /proc is refused, which all else here does not depend on */
     REPORT_NO_COMMAND,    /* 126 or 127 in `value`, `error` */
     REPORT_STOPPED,       /* the command was stopped by signal `value` */
+    REPORT_HELD,          /* everything stands still, if `value` is 1; more reports follow */
     REPORT_TIMED_OUT,     /* the limit was reached, and nothing is alive any more */
     REPORT_LIMIT,         /* a limit was hit: `error` says which. More reports follow */
     REPORT_RENEWED,       /* the mask of step `value` was lost, and is there again. More reports follow */

@@ -115,6 +115,8 @@ void deliver(const struct addressee *to, const struct order *order)
     case ORDER_MAPPED:
     case ORDER_NETWORK:
     case ORDER_START:
+    case ORDER_HOLD:
+    case ORDER_RELEASE:
         break;
     }
 }

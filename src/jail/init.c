@@ -14,10 +14,12 @@
 #include "jail/init.h"
 
 #include "base/fd.h"
+#include "jail/attendant.h"
 #include "jail/confine.h"
 #include "jail/control.h"
 #include "jail/deadline.h"
 #include "jail/deliver.h"
+#include "jail/hold.h"
 #include "jail/jail.h"
 #include "jail/limits.h"
 #include "jail/linger.h"
@@ -140,11 +142,13 @@ static bool begin(const struct outset *outset, int doorman, int control, struct 
 }
 
 /* Puts a descriptor behind the `*kept` that are kept; whatever is there is not needed
- * any more. */
+ * any more. -1: there is none. */
 static bool keep(const struct init *init, int *fd, size_t *kept, struct error *err)
 {
     int place = init->control + 1 + (int)*kept;
 
+    if (*fd < 0)
+        return true;
     if (*fd != place && dup3(*fd, place, O_CLOEXEC) < 0)
         return error_set_errno(err, errno, "cannot keep a descriptor");
     *fd = place;
@@ -152,18 +156,37 @@ static bool keep(const struct init *init, int *fd, size_t *kept, struct error *e
     return true;
 }
 
-/* The network's socket, and what masks are made from: that one may stand where the first
- * is to be. */
+/* One may stand where another is to be. */
+static bool clear_way(const struct init *init, int *fd, struct error *err)
+{
+    enum { OTHERS = 3 };
+    int first = init->control + 1 + (int)init->handed.count + OTHERS;
+
+    if (*fd >= 0 && (*fd = fcntl(*fd, F_DUPFD_CLOEXEC, first)) < 0)
+        return error_set_errno(err, errno, "cannot keep a descriptor");
+    return true;
+}
+
+/* The network's socket, what masks are made from, and the host's tree. */
 static bool keep_descriptors(struct init *init, size_t *kept, struct error *err)
 {
+    int none = -1;
+    int *inside = init->network ? &init->inside : &none;
+
     *kept = init->handed.count;
-    if (init->network && init->scratch >= 0) {
-        init->scratch = fcntl(init->scratch, F_DUPFD_CLOEXEC, init->control + 1 + (int)*kept + 2);
-        if (init->scratch < 0)
-            return error_set_errno(err, errno, "cannot keep a descriptor");
-    }
-    return (!init->network || keep(init, &init->inside, kept, err)) &&
-           (init->scratch < 0 || keep(init, &init->scratch, kept, err));
+    return (!init->network || clear_way(init, &init->scratch, err)) && clear_way(init, &init->whole, err) &&
+           keep(init, inside, kept, err) && keep(init, &init->scratch, kept, err) &&
+           keep(init, &init->whole, kept, err);
+}
+
+/* Behind what the command's process has sent: the listener comes first. */
+static void hand_over_tree(struct init *init)
+{
+    struct error ignored;
+
+    if (init->whole >= 0)
+        attending_send(init->target.doorman, &init->whole, 1, &ignored); /* the doorman does without then */
+    fd_close(&init->whole);
 }
 
 static bool set_up_namespaces(const struct init *init, struct mounts *mounts, struct error *err)
@@ -217,6 +240,8 @@ static bool reap(const struct init *init, pid_t command, int *ended)
         if (pid <= 0)
             return false;
         if (pid != command)
+            continue;
+        if (WIFSTOPPED(status) && init->hold.on)
             continue;
         if (WIFSTOPPED(status)) {
             while (deliver_take_stop())
@@ -287,6 +312,18 @@ static bool renew_masks(const struct init *init, struct renewal *renewal)
     return false;
 }
 
+static void follow(struct init *init, const struct addressee *to, const struct order *order)
+{
+    if (order->kind == ORDER_HOLD) {
+        bool still = hold_all(&init->hold, !init->target.plan->policy->around.shares_proc);
+        report_send(init->control, REPORT_HELD, still, "");
+    } else if (order->kind == ORDER_RELEASE) {
+        hold_release(&init->hold);
+    } else if (order->kind != ORDER_CONTINUE || !init->hold.on) {
+        deliver(to, order);
+    }
+}
+
 static void wait_for(struct init *init, const struct addressee *to, int signals, struct sampler *sampler, int *ended)
 {
     struct renewal renewal;
@@ -315,7 +352,7 @@ static void wait_for(struct init *init, const struct addressee *to, int signals,
             struct order order;
             if (!order_receive(init->control, &order))
                 leave(init);
-            deliver(to, &order);
+            follow(init, to, &order);
         }
         if (init->network && polled[2].revents && !init->network->serve_inside(init->network->argument, init->inside))
             polled[2].fd = -1;
@@ -344,6 +381,7 @@ static _Noreturn void run(struct init *init)
         !watch_children(&signals, &error) || !sampler_open(target->plan, &sampler, &error) || sigpending(&early) < 0 ||
         !target_start(target, &to.command, &error))
         tell(init, REPORT_REFUSED, 0, error.text);
+    hand_over_tree(init);
     fd_close(&target->doorman);
     if (target->status == JAIL_STATUS_NOT_EXECUTABLE || target->status == JAIL_STATUS_NOT_FOUND)
         tell(init, REPORT_NO_COMMAND, target->status, target->error.text);
@@ -395,6 +433,7 @@ _Noreturn void init_in_namespaces(const struct outset *outset, int doorman, int 
     if (!set_up_namespaces(&own, &beginning.mounts, &error))
         tell(&own, why_not_mounted(outset), 0, error.text);
     own.scratch = renewal_is_needed(&plan) ? beginning.mounts.scratch.tree : -1;
+    own.whole = beginning.mounts.whole;
     run(&own);
 }
 
@@ -405,6 +444,7 @@ _Noreturn void init_confined(struct init *init)
     init->target.umask = umask(0);
     init->target.doorman = -1;
     init->scratch = -1;
+    init->whole = -1;
     if (!close_others(-1, init->control, 0, &error) || !set_up_confined(init, &error))
         tell(init, REPORT_REFUSED, 0, error.text);
     run(init);

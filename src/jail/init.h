@@ -4,6 +4,7 @@
 
 #include "jail/company.h"
 #include "jail/handed.h"
+#include "jail/hold.h"
 #include "jail/outset.h"
 #include "jail/session_tmp.h"
 #include "jail/target.h"
@@ -15,9 +16,11 @@ struct init {
     struct jail_network *network; /* NULL: the network is not filtered */
     int inside;                   /* the network's socket; follows upon `handed` */
     int scratch;  /* what masks are renewed from; follows upon `inside`; -1: there is nothing to renew */
+    int whole;    /* the host's tree for the doorman, which follows upon that; -1: it needs none */
     int tripwire; /* the tripwire's socket, as the supervisor has it; -1: there is none */
     struct session_trees session; /* what it shares with others, as the supervisor has it */
-    sigset_t early;               /* signals that were there before this process */
+    struct standstill hold;
+    sigset_t early; /* signals that were there before this process */
 
     /* The Landlock-only backend. */
     pid_t supervisor;

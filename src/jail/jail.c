@@ -230,7 +230,13 @@ static enum jail_end run(struct supervised *supervised, char *const *argv, struc
     fd_close(&init.tripwire);
     session_tmp_leave(&init.session);
     if (end == JAIL_ENDED) {
+        if (supervised->hold)
+            supervised->hold->control = supervised->control;
         bool reported = supervise(supervised, &report, &timed_out);
+        if (supervised->hold) {
+            supervised->hold->control = -1;
+            supervised->hold->ended(supervised->hold->argument);
+        }
         tripwire_close(&supervised->tripwire);
         attending_kill(&supervised->doorman);
         wait_for_end(supervised->init);
@@ -257,6 +263,7 @@ enum jail_end jail_run(const struct plan *plan, char *const *argv, struct head_s
         .watches = company->watches,
         .watch_count = company->watch_count,
         .listener = company->listener,
+        .hold = company->hold,
         .control = -1,
         .tripwire = {.hooks = company->tripwire, .socket = -1, .device = -1},
         .doorman = {.attendant = company->doorman, .socket = -1, .listener = -1, .pid = -1, .pidfd = -1},

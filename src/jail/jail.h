@@ -48,6 +48,7 @@ struct jail_company {
     struct jail_watch *watches;      /* at most JAIL_WATCHES_MAX */
     size_t watch_count;
     const struct jail_listener *listener; /* NULL: nobody */
+    struct jail_hold *hold;               /* NULL: nobody is ever asked */
     const char *session_tmp;        /* leads to what session_tmp_make made; NULL: the plan shows nothing of a session */
     struct jail_tripwire *tripwire; /* NULL: nobody wants to know who touches what is hidden */
 };

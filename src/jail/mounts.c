@@ -356,7 +356,8 @@ bool mounts_begin(const struct outset *outset, struct arena *arena, struct mount
                               .scratch = {-1},
                               .host_devices = -1,
                               .devices_directory = -1,
-                              .tripwire = {.socket = -1, .context = -1, .tree = -1}};
+                              .tripwire = {.socket = -1, .context = -1, .tree = -1},
+                              .whole = -1};
     if (!mountfd_cut_propagation(err) || !scratch_make(outset, &mounts->scratch, err) ||
         !make_devices_directory(mounts, err))
         return false;
@@ -375,6 +376,8 @@ bool mounts_apply(struct mounts *mounts, const struct plan *plan, struct error *
 {
     struct prepared *prepared = arena_alloc(mounts->arena, plan->step_count * sizeof *prepared);
 
+    if (plan->doorman.asks && !mountfd_clone(AT_FDCWD, "/", MOUNT_SAFE, &mounts->whole, err))
+        return false;
     tripwire_offer(mounts);
     /* A private /tmp is a copy of this mount: compilers and package managers execute what they put there. */
     if (!mountfd_clear(mounts->scratch.tree, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC, err) ||

@@ -56,6 +56,7 @@ struct mounts {
     struct tripwire_inside tripwire;
     struct session_trees session;
     size_t session_taken;
+    int whole; /* the host's tree as it is, for the doorman of a run that asks; -1: nobody needs it */
 };
 
 /* Both leave descriptors open: the caller closes everything it does not know. */

@@ -76,9 +76,23 @@ static void pass_signal_on(struct supervised *run)
         order_send(run->control, ORDER_CONTINUE, terminal_is_foreground(&run->terminal));
         return;
     }
+    if (run->hold && signal != SIGWINCH)
+        run->hold->disturbed(run->hold->argument);
     if (signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU)
         run->stop_asked = true;
     order_send(run->control, from_terminal ? ORDER_GROUP_SIGNAL : ORDER_SIGNAL, signal);
+}
+
+void jail_hold_all(const struct jail_hold *hold)
+{
+    if (hold->control >= 0)
+        order_send(hold->control, ORDER_HOLD, 0);
+}
+
+void jail_release_all(const struct jail_hold *hold)
+{
+    if (hold->control >= 0)
+        order_send(hold->control, ORDER_RELEASE, 0);
 }
 
 static bool is_pending(int signal)
@@ -244,6 +258,10 @@ static bool hear_report(struct supervised *run, const struct report *report)
         return true;
     case REPORT_STOPPED:
         follow_stop(run, report->value);
+        return true;
+    case REPORT_HELD:
+        if (run->hold)
+            run->hold->held(run->hold->argument, report->value == 1);
         return true;
     default:
         return false;

@@ -21,6 +21,7 @@ struct supervised {
     struct jail_watch *watches;
     size_t watch_count;
     const struct jail_listener *listener; /* NULL: nobody */
+    struct jail_hold *hold;               /* NULL: nobody is ever asked */
     pid_t init;
     int control;
     int signals; /* signalfd over supervise_signals(), not blocking */

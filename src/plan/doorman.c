@@ -216,6 +216,25 @@ static void need_watching(struct plan *plan)
     plan->doorman.reads = watch == WATCH_ALL;
 }
 
+/* Whoever is to be asked about everything must come by. */
+static void need_asking(struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
+    struct origin origin = {"command line", "--ask"};
+    bool blocked = policy->seccomp.block_unix_sockets && plan->filter_enabled;
+
+    if (!policy->around.asks)
+        return;
+    if (plan->no_doorman) {
+        plan_refuse(plan, origin, NULL, arena_printf(plan->arena, "--ask needs the doorman, but %s", plan->no_doorman));
+        return;
+    }
+    add_reason(plan, origin, SLICE("asking"));
+    plan->doorman.asks = true;
+    plan->doorman.files = plan->doorman.calls = plan->doorman.reads = true;
+    plan->doorman.sockets = plan->doorman.sockets || (!policy->network.allow_all_unix_sockets && !blocked);
+}
+
 void plan_doorman_needs(struct plan *plan)
 {
     need_protected_names(plan);
@@ -223,4 +242,5 @@ void plan_doorman_needs(struct plan *plan)
     judge_named_sockets(plan);
     hold_abstract_sockets(plan);
     need_watching(plan);
+    need_asking(plan);
 }

@@ -144,6 +144,7 @@ struct doorman_need {
     bool datagrams; /* sending, for unix datagrams are allowed */
     bool calls;     /* what is refused in any case, so that it is told of */
     bool reads;     /* opens for reading are looked at, and go on */
+    bool asks;      /* what is refused can be allowed meanwhile: pid 1 hands over the host's tree as it is */
 };
 
 /* A rule that puts the doorman at the door. */

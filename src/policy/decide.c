@@ -305,6 +305,51 @@ bool decide_path(struct arena *arena, const struct policy *policy, const struct 
     return true;
 }
 
+/* One that hides all of the home, or more, says nothing of what lies in it; one that hides a part means that
+ * part: secrets. */
+static bool hides_everything(const struct policy *policy, const struct path_rule *rule)
+{
+    return rule_access(rule) == ACCESS_NONE && rule->list != LIST_BUILT_IN && rule->pattern.literal && !rule->widened &&
+           path_covers(rule->real, policy->around.home);
+}
+
+static bool may_be_shown(const struct policy *policy, const struct contest *contest, struct slice path)
+{
+    const struct path_rule *rule = contest->reading.rule;
+
+    return !rule || hides_everything(policy, rule) || decide_read(policy, contest, path).allowed;
+}
+
+static bool may_be_changed(const struct policy *policy, const struct contest *contest, struct slice path)
+{
+    const struct path_rule *rule = contest->writing.rule;
+    struct protected_match match;
+
+    return !contest->deny_write && (!rule || hides_everything(policy, rule)) &&
+           (protect_is_off(policy) || !protect_matches(policy, path, 0, &match));
+}
+
+static bool is_kernels_own(struct slice path)
+{
+    return path_covers(SLICE("/proc"), path) || path_covers(SLICE("/sys"), path) || path_covers(SLICE("/dev"), path);
+}
+
+bool decide_may_be_granted(const struct policy *policy, enum operation operation, struct slice object)
+{
+    struct contest contest;
+
+    if (operation == OPERATION_UNIX && policy->seccomp.block_unix_sockets && policy->seccomp.enabled)
+        return false;
+    if (operation == OPERATION_UNIX && object.len > 0 && object.ptr[0] == '@')
+        return true;
+    hold_contest(policy, object, &contest);
+    /* The home and all above it are not given away for one name. */
+    if (policy->filesystem.disabled || is_kernels_own(object) || path_covers(object, policy->around.home) ||
+        !may_be_shown(policy, &contest, object))
+        return false;
+    return operation != OPERATION_WRITE || may_be_changed(policy, &contest, object);
+}
+
 static struct decision by_host_rule(const struct host_rule *rule, bool allowed, const char *why)
 {
     return (struct decision){

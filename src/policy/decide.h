@@ -48,6 +48,9 @@ struct decision decide_connect(const struct policy *policy, const struct host *h
 struct decision decide_dns(const struct policy *policy, const struct host *host);
 /* A port of the host's loopback, as the filtered network brings it in. */
 struct decision decide_host_port(const struct policy *policy, uint16_t port);
+/* May somebody who is asked allow what is refused? Not what a rule refuses by its name, or could be protected, nor the
+ * kernel's own interfaces; `object` is as for the decision (reading, writing, sockets). */
+bool decide_may_be_granted(const struct policy *policy, enum operation operation, struct slice object);
 /* A socket by its path, or an abstract one of the host's as "@name". */
 struct decision decide_unix(const struct policy *policy, struct slice real_path);
 struct decision decide_env(const struct policy *policy, struct slice name);

@@ -174,6 +174,7 @@ struct surroundings {
     const char *proxy_token;    /* what this run's proxies ask for; NULL: not known yet */
     bool network_is_controlled; /* by --control-fd: hosts may be added while it runs */
     bool has_session;           /* other commands share a /tmp with this one, unless policy says otherwise */
+    bool asks;                  /* --ask: somebody can allow what is refused while it runs */
     bool is_learning;           /* the home is shown whole but for secrets, and what is written there is discarded */
 };
 

@@ -1,18 +1,36 @@
-/* Questions are put off until the embedder has greeted: its lists may have changed
+/* An embedder's questions are put off until it has greeted: its lists may have changed
  * since it gave us ours. After that, one that no list decides is sent to it and
- * waits for its answer; no answer in time is a no, and so is its end. The table is
- * bounded: a command that asks for more at once is refused the rest. */
+ * waits for its answer. At a terminal one is shown after the other (ask_text.c, prompt.c).
+ *
+ * No answer in time is a no, and so is the end of whoever could give it. The table is bounded: a
+ * command that asks for more at once is refused the rest; and one that has a person asked too
+ * often is refused all that follows. */
 #include "session/asking.h"
 
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/text.h"
+#include "session/always.h"
+#include "session/ask_text.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { GREETING_MS = 1000, ANSWER_MS = 5 * 60 * 1000, TICK_MS = 250 };
+enum {
+    GREETING_MS = 1000,
+    ANSWER_MS = 5 * 60 * 1000,
+    SHOWN_MS = ASK_SECONDS * 1000,
+    RATE_MS = 60 * 1000,
+    TICK_MS = 250,
+    MISTAKES_MAX = 3
+};
+enum { WATCH_TIMER, WATCH_TERMINAL };
 
 static uint64_t now(void)
 {
@@ -22,22 +40,13 @@ static uint64_t now(void)
     return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
 }
 
-void asking_open(struct peer *peer, struct asking *asking)
-{
-    *asking = (struct asking){.peer = peer, .timer = -1};
-}
-
-void asking_close(struct asking *asking)
-{
-    fd_close(&asking->timer);
-}
-
 static bool start_timer(struct asking *asking)
 {
     const struct itimerspec ticks = {.it_interval.tv_nsec = TICK_MS * 1000000L, .it_value.tv_nsec = TICK_MS * 1000000L};
 
     if (asking->timer < 0)
         asking->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    asking->watches[WATCH_TIMER].fd = asking->timer;
     return asking->timer >= 0 && timerfd_settime(asking->timer, 0, &ticks, NULL) == 0;
 }
 
@@ -52,23 +61,235 @@ static struct asking_open *put(struct asking *asking, const struct net_question 
         *open = (struct asking_open){.used = true,
                                      .asked = asked,
                                      .number = ++asking->last_number,
-                                     .until = now() + (asked ? ANSWER_MS : GREETING_MS),
-                                     .question = *question};
+                                     .until = now() + (asked ? ANSWER_MS : GREETING_MS)};
+        if (question)
+            open->question = *question;
+        if (asked && asking->prompt)
+            open->until = 0;
         return open;
     }
     return NULL;
 }
 
+static struct slice name_of(const struct net_question *question)
+{
+    return (struct slice){question->name, question->name_length};
+}
+
+static struct ask_text describe(const struct asking_open *open)
+{
+    const struct doorman_record *record = open->record;
+
+    if (!record)
+        return (struct ask_text){
+            .operation = OPERATION_CONNECT, .object = name_of(&open->question), .port = open->question.port};
+    return (struct ask_text){
+        .operation = record->kind == RECORD_WRITE  ? OPERATION_WRITE
+                     : record->kind == RECORD_READ ? OPERATION_READ
+                                                   : OPERATION_UNIX,
+        .object = {record->text, record->path_length},
+        .program = {record->text + record->path_length, record->program_length},
+        .process = record->process,
+    };
+}
+
+static bool is_same(const struct asking_open *one, const struct asking_open *other)
+{
+    struct ask_text a = describe(one);
+    struct ask_text b = describe(other);
+
+    return a.operation == b.operation && a.port == b.port && slice_equal(a.object, b.object);
+}
+
+/* ---- answers ---- */
+
+static void settle_doorman(const struct asking *asking, struct asking_open *open, enum asking_reply reply)
+{
+    static const enum doorman_reply replies[] = {
+        [ASKING_NO] = REPLY_NO,      [ASKING_ONCE] = REPLY_ONCE,   [ASKING_RUN] = REPLY_RUN,
+        [ASKING_ALWAYS] = REPLY_RUN, [ASKING_NEVER] = REPLY_NEVER,
+    };
+    const struct doorman_answer answer = {.number = open->record->number, .reply = replies[reply]};
+
+    if (asking->doorman >= 0)
+        (void)!send(asking->doorman, &answer, sizeof answer, MSG_DONTWAIT | MSG_NOSIGNAL);
+    free(open->record);
+    open->record = NULL;
+    open->used = false;
+}
+
+static void settle_network(struct asking *asking, struct asking_open *open, const struct net_answer *answer)
+{
+    const struct net_question question = open->question;
+
+    open->used = false;
+    if (answer && answer->allowed && question.kind == NET_ASK_CONNECT) {
+        asking->grants[asking->next_grant].question = question;
+        asking->next_grant = (asking->next_grant + 1) % ASKING_GRANTS_MAX;
+    }
+    if (asking->resume)
+        asking->resume(asking->argument, &question, answer);
+}
+
+/* What is said for the whole run is said of hosts here; of the rest the doorman keeps it. */
+static void remember_host(struct asking *asking, const struct net_question *question, bool allowed)
+{
+    if (asking->host_count == ASKING_HOSTS_MAX)
+        return;
+    struct asking_host *host = &asking->hosts[asking->host_count++];
+    *host = (struct asking_host){.name_length = question->name_length, .port = question->port, .allowed = allowed};
+    memcpy(host->name, question->name, question->name_length);
+}
+
+static const struct asking_host *find_host(const struct asking *asking, const struct net_question *question)
+{
+    for (size_t i = 0; i < asking->host_count; i++) {
+        const struct asking_host *host = &asking->hosts[i];
+        if (host->port == question->port &&
+            slice_equal((struct slice){host->name, host->name_length}, name_of(question)))
+            return host;
+    }
+    return NULL;
+}
+
+static void settle(struct asking *asking, struct asking_open *open, enum asking_reply reply, struct slice why)
+{
+    bool allowed = reply == ASKING_ONCE || reply == ASKING_RUN || reply == ASKING_ALWAYS;
+    const struct net_answer answer = {.allowed = allowed, .reason = why};
+
+    if (open->record) {
+        settle_doorman(asking, open, reply);
+        return;
+    }
+    if (reply != ASKING_NO && reply != ASKING_ONCE)
+        remember_host(asking, &open->question, allowed);
+    settle_network(asking, open, &answer);
+}
+
+/* ---- at the terminal ---- */
+
+static bool is_too_often(struct asking *asking)
+{
+    uint64_t *oldest = &asking->shown_at[asking->shown_count % ASKING_RATE];
+
+    if (asking->too_many)
+        return true;
+    if (asking->shown_count >= ASKING_RATE && *oldest + RATE_MS > now()) {
+        asking->too_many = true;
+        log_warning("--ask: %d questions in a minute are too many for a person: nothing more is asked, and what would "
+                    "have been is refused",
+                    ASKING_RATE);
+        return true;
+    }
+    *oldest = now();
+    asking->shown_count++;
+    return false;
+}
+
+static struct asking_open *first_waiting(struct asking *asking)
+{
+    struct asking_open *first = NULL;
+
+    for (size_t i = 0; i < ASKING_OPEN_MAX; i++) {
+        struct asking_open *open = &asking->open[i];
+        if (open->used && open->asked && (!first || open->number < first->number))
+            first = open;
+    }
+    return first;
+}
+
+static void show_next(struct asking *asking)
+{
+    struct arena arena ARENA_CLEANUP = {0};
+    struct error err;
+
+    if (asking->shown)
+        return;
+    while ((asking->shown = first_waiting(asking)) && is_too_often(asking))
+        settle(asking, asking->shown, ASKING_NO, SLICE("too much was asked"));
+    if (!asking->shown) {
+        prompt_release(asking->prompt);
+        return;
+    }
+    const struct ask_text about = describe(asking->shown);
+    const char *file = always_file(&arena, asking->session, &err);
+    asking->mistakes = 0;
+    asking->shown->until = now() + SHOWN_MS;
+    prompt_put(asking->prompt, ask_text_question(&arena, &about, file));
+}
+
+/* One answer is enough for those who want the same: a yes to a single call is for that one. */
+static void settle_shown(struct asking *asking, enum asking_reply reply, const char *why)
+{
+    struct asking_open shown = *asking->shown;
+
+    if (shown.record) { /* there is never a second one of the doorman's */
+        settle(asking, asking->shown, reply, slice_of(why));
+    } else {
+        settle(asking, asking->shown, reply, slice_of(why));
+        for (size_t i = 0; reply != ASKING_ONCE && i < ASKING_OPEN_MAX; i++) {
+            struct asking_open *open = &asking->open[i];
+            const struct net_answer answer = {.allowed = reply == ASKING_RUN || reply == ASKING_ALWAYS,
+                                              .reason = slice_of(why)};
+            if (open->used && open->asked && !open->record && is_same(open, &shown))
+                settle_network(asking, open, &answer);
+        }
+    }
+    asking->shown = NULL;
+    show_next(asking);
+}
+
+/* True: it was written, or is for this run all the same. */
+static void keep_always(struct asking *asking)
+{
+    struct arena arena ARENA_CLEANUP = {0};
+    const struct ask_text about = describe(asking->shown);
+    const char *change;
+    struct error err;
+
+    if (always_add(&arena, asking->session, about.operation, ask_text_entry(&arena, &about), &change, &err))
+        prompt_say(asking->prompt, arena_printf(&arena, "cloche: allowed, now and from now on, by %s", change));
+    else
+        prompt_say(asking->prompt, arena_printf(&arena, "cloche: allowed for this run only: %s\n",
+                                                escaped(&arena, slice_of(err.text))));
+}
+
+static void answered(void *argument, const char *word)
+{
+    struct asking *asking = argument;
+    enum asking_reply reply = ASKING_NO;
+
+    if (!asking->shown) {
+        prompt_release(asking->prompt);
+        return;
+    }
+    if (*word && !ask_text_reply(word, &reply) && ++asking->mistakes < MISTAKES_MAX) {
+        prompt_again(asking->prompt, ASK_AGAIN);
+        return;
+    }
+    if (reply == ASKING_ALWAYS)
+        keep_always(asking);
+    else
+        prompt_say(asking->prompt, ask_text_said(reply));
+    settle_shown(asking, reply, "whoever was asked said no");
+}
+
+/* ---- questions ---- */
+
+static bool waits_for_greeting(const struct asking *asking)
+{
+    return asking->peer && peer_is_there(asking->peer) && !asking->peer->greeted && !asking->late;
+}
+
 bool asking_postpone(struct asking *asking, const struct net_question *question)
 {
-    return peer_is_there(asking->peer) && !asking->peer->greeted && !asking->late && put(asking, question, false);
+    return waits_for_greeting(asking) && put(asking, question, false);
 }
 
 static bool is_same_connection(const struct net_question *one, const struct net_question *other)
 {
     return one->port == other->port && one->client_port == other->client_port && one->client_v6 == other->client_v6 &&
-           one->protocol == other->protocol &&
-           slice_equal((struct slice){one->name, one->name_length}, (struct slice){other->name, other->name_length});
+           one->protocol == other->protocol && slice_equal(name_of(one), name_of(other));
 }
 
 /* Taken back as it is found: the same port may be another connection's next. */
@@ -84,95 +305,142 @@ static bool take_grant(struct asking *asking, const struct net_question *questio
     return false;
 }
 
-static bool ask(struct asking *asking, const struct net_question *question)
+static bool can_tell_peer(const struct asking *asking)
+{
+    return asking->peer && peer_is_there(asking->peer) && asking->peer->greeted && asking->peer->asks;
+}
+
+static bool tell_peer(struct asking *asking, struct asking_open *open)
 {
     struct arena arena ARENA_CLEANUP = {0};
-    struct asking_open *open = put(asking, question, true);
+    const struct ask_text about = describe(open);
 
+    return peer_say(asking->peer, slice_of(ask_text_line(&arena, &about, open->number)));
+}
+
+/* False: it was not put to anybody. */
+static bool ask(struct asking *asking, struct asking_open *open)
+{
     if (!open)
         return false;
-    struct text line = text_in(&arena);
-    text_appendf(&line, "{\"ask\":%u,\"host\":", open->number);
-    text_append_json(&line, (struct slice){question->name, question->name_length});
-    text_appendf(&line, ",\"port\":%u}", (unsigned)question->port);
-    open->used = peer_say(asking->peer, text_slice(&line));
+    if (asking->prompt && !asking->too_many) {
+        if (asking->prompt->state == PROMPT_IDLE)
+            show_next(asking);
+        return open->used;
+    }
+    open->used = can_tell_peer(asking) && tell_peer(asking, open);
     return open->used;
 }
 
 enum net_appeal asking_appeal(struct asking *asking, const struct net_question *question)
 {
-    bool can_ask = peer_is_there(asking->peer) && asking->peer->greeted && asking->peer->asks;
+    bool can_ask = (asking->prompt && !asking->too_many) || can_tell_peer(asking);
+    const struct asking_host *known = find_host(asking, question);
 
     switch ((enum net_question_kind)question->kind) {
     case NET_ASK_DNS:
-        return can_ask ? NET_GRANTED : NET_NO_APPEAL;
+        return can_ask || asking->host_count > 0 ? NET_GRANTED : NET_NO_APPEAL;
     case NET_ASK_ADDRESSES:
-        return take_grant(asking, question) ? NET_GRANTED : NET_NO_APPEAL;
+        return (known && known->allowed) || take_grant(asking, question) ? NET_GRANTED : NET_NO_APPEAL;
     case NET_ASK_CONNECT:
     case NET_ASK_SNI:
-        return can_ask && ask(asking, question) ? NET_APPEALED : NET_NO_APPEAL;
+        if (known)
+            return known->allowed ? NET_GRANTED : NET_NO_APPEAL;
+        return can_ask && ask(asking, put(asking, question, true)) ? NET_APPEALED : NET_NO_APPEAL;
     default:
         return NET_NO_APPEAL;
     }
 }
 
-static void settle(struct asking *asking, struct asking_open *open, struct net_judge *judge, int link,
-                   const struct net_answer *answer)
+void asking_hear_doorman(struct asking *asking, const struct doorman_record *record)
 {
-    const struct net_question question = open->question;
+    bool early = waits_for_greeting(asking);
+    bool can_ask = asking->everything && (asking->prompt || early || can_tell_peer(asking));
+    struct asking_open refused = {.record = malloc(sizeof *record)};
 
-    open->used = false;
-    if (answer && answer->allowed && question.kind == NET_ASK_CONNECT) {
-        asking->grants[asking->next_grant].question = question;
-        asking->next_grant = (asking->next_grant + 1) % ASKING_GRANTS_MAX;
+    if (!refused.record)
+        return; /* the doorman's caller waits, and ends with the run */
+    *refused.record = *record;
+    struct asking_open *open = can_ask ? put(asking, NULL, !early) : NULL;
+    if (!open) {
+        settle_doorman(asking, &refused, ASKING_NO);
+        return;
     }
-    if (link >= 0)
-        (void)!net_judge_resume(judge, link, &question, answer);
+    open->record = refused.record;
+    if (!early && !ask(asking, open))
+        settle_doorman(asking, open, ASKING_NO);
 }
 
-static void settle_unasked(struct asking *asking, struct net_judge *judge, int link)
+/* ---- the embedder ---- */
+
+/* It has greeted, or will not: policy decides about the network's, and may have them asked anew. */
+static void settle_unasked(struct asking *asking, struct asking_open *open)
 {
-    for (size_t i = 0; i < ASKING_OPEN_MAX; i++) {
-        if (asking->open[i].used && !asking->open[i].asked)
-            settle(asking, &asking->open[i], judge, link, NULL);
+    if (!open->record) {
+        settle_network(asking, open, NULL);
+        return;
     }
+    open->asked = true;
+    open->until = now() + ANSWER_MS;
+    if (!ask(asking, open))
+        settle_doorman(asking, open, ASKING_NO);
 }
 
-static void hear_answer(struct asking *asking, struct net_judge *judge, int link, const json_t *root)
+static void hear_answer(struct asking *asking, const json_t *root)
 {
     json_int_t number = json_integer_value(json_object_get(root, "answer"));
     const json_t *reason = json_object_get(root, "reason");
-    const struct net_answer answer = {.allowed = json_is_true(json_object_get(root, "allow")),
-                                      .reason = json_is_string(reason) ? json_slice(reason) : SLICE("")};
+    const json_t *term = json_object_get(root, "for");
+    bool allowed = json_is_true(json_object_get(root, "allow"));
+    bool whole_run = json_is_string(term) && slice_is(json_slice(term), "run");
+    enum asking_reply reply = allowed ? (whole_run ? ASKING_RUN : ASKING_ONCE) : (whole_run ? ASKING_NEVER : ASKING_NO);
 
     for (size_t i = 0; i < ASKING_OPEN_MAX; i++) {
         struct asking_open *open = &asking->open[i];
-        if (open->used && open->asked && open->number == number) {
-            settle(asking, open, judge, link, &answer);
+        if (open->used && open->asked && open->number == number && !asking->prompt) {
+            settle(asking, open, reply, json_is_string(reason) ? json_slice(reason) : SLICE(""));
             return;
         }
     }
 }
 
-bool asking_hear(struct asking *asking, struct net_judge *judge, int link, struct slice line)
+bool asking_hear(struct asking *asking, struct slice line)
 {
     JSON_CLEANUP json_t *root = NULL;
     struct error ignored;
 
     /* What is about lists is long, and parsed by whoever loads them. */
-    if (!slice_starts(line, SLICE("{\"ready\":")) && !slice_starts(line, SLICE("{\"answer\":")))
+    if (!asking->peer || (!slice_starts(line, SLICE("{\"ready\":")) && !slice_starts(line, SLICE("{\"answer\":"))))
         return false;
     if (!json_parse(line, "", &root, &ignored))
         return true;
     if (json_object_get(root, "answer")) {
-        hear_answer(asking, judge, link, root);
+        hear_answer(asking, root);
         return true;
     }
     asking->peer->greeted = true;
     asking->peer->asks = json_is_true(json_object_get(root, "asks"));
-    settle_unasked(asking, judge, link);
+    for (size_t i = 0; i < ASKING_OPEN_MAX; i++) {
+        if (asking->open[i].used && !asking->open[i].asked)
+            settle_unasked(asking, &asking->open[i]);
+    }
     return true;
 }
+
+void asking_end(struct asking *asking)
+{
+    static const struct slice gone = SLICE("the program that could be asked has ended");
+
+    for (size_t i = 0; asking->peer && i < ASKING_OPEN_MAX; i++) {
+        struct asking_open *open = &asking->open[i];
+        if (open->used && (open->asked || open->record))
+            settle(asking, open, ASKING_NO, gone);
+        else if (open->used)
+            settle_network(asking, open, NULL);
+    }
+}
+
+/* ---- time ---- */
 
 static void stop_timer_when_idle(struct asking *asking)
 {
@@ -185,30 +453,58 @@ static void stop_timer_when_idle(struct asking *asking)
     timerfd_settime(asking->timer, 0, &off, NULL);
 }
 
-void asking_tick(struct asking *asking, struct net_judge *judge, int link)
+static void tick(void *argument, struct jail_watch *watch)
 {
-    static const struct net_answer no = {.reason = SLICE("nobody answered in time")};
+    struct asking *asking = argument;
     uint64_t ticks;
     uint64_t time = now();
 
-    (void)!read(asking->timer, &ticks, sizeof ticks);
+    (void)!read(watch->fd, &ticks, sizeof ticks);
     for (size_t i = 0; i < ASKING_OPEN_MAX; i++) {
         struct asking_open *open = &asking->open[i];
-        if (!open->used || open->until > time)
+        if (!open->used || open->until == 0 || open->until > time)
             continue;
-        if (!open->asked)
+        if (open == asking->shown) {
+            prompt_say(asking->prompt, ASK_TOO_LATE);
+            settle_shown(asking, ASKING_NO, "nobody answered in time");
+        } else if (open->asked) {
+            settle(asking, open, ASKING_NO, SLICE("nobody answered in time"));
+        } else {
             asking->late = true;
-        settle(asking, open, judge, link, open->asked ? &no : NULL);
+            settle_unasked(asking, open);
+        }
     }
     stop_timer_when_idle(asking);
 }
 
-void asking_end(struct asking *asking, struct net_judge *judge, int link)
-{
-    static const struct net_answer no = {.reason = SLICE("the program that could be asked has ended")};
+/* ---- the whole ---- */
 
-    for (size_t i = 0; i < ASKING_OPEN_MAX; i++) {
-        if (asking->open[i].used)
-            settle(asking, &asking->open[i], judge, link, asking->open[i].asked ? &no : NULL);
-    }
+bool asking_begin(const struct session *session, struct jail_watch *watches, struct prompt *prompt,
+                  struct asking *asking, struct error *err)
+{
+    *asking = (struct asking){.session = session,
+                              .peer = session->request->peer,
+                              .everything = session->request->asks,
+                              .timer = -1,
+                              .watches = watches,
+                              .doorman = -1};
+    watches[WATCH_TIMER] = (struct jail_watch){.fd = -1, .ready = tick, .argument = asking};
+    watches[WATCH_TERMINAL] = (struct jail_watch){.fd = -1};
+    if (!asking->everything || asking->peer)
+        return true;
+    if (!prompt_open(prompt, &watches[WATCH_TERMINAL], err))
+        return false;
+    prompt->answered = answered;
+    prompt->argument = asking;
+    asking->prompt = prompt;
+    return true;
+}
+
+void asking_close(struct asking *asking)
+{
+    if (asking->prompt)
+        prompt_close(asking->prompt);
+    for (size_t i = 0; i < ASKING_OPEN_MAX; i++)
+        free(asking->open[i].record);
+    fd_close(&asking->timer);
 }

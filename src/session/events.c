@@ -238,6 +238,11 @@ static void make_dns(struct event *event)
 
 static void tell_record(struct events *events, const struct doorman_record *record)
 {
+    if (record->verdict == RECORD_ASKED) {
+        asking_hear_doorman(events->asking, record);
+        return;
+    }
+
     struct slice rest = {record->text, sizeof record->text};
     struct event event = {
         .kind = kind_of(record),
@@ -365,12 +370,14 @@ static bool check_log(const struct session *session, const char *path, struct er
                      path, policy->violation.log_path_origin.file, policy->violation.log_path_origin.path);
 }
 
-bool events_open(const struct session *session, struct jail_watch *watch, struct events *events, struct error *err)
+bool events_open(const struct session *session, struct jail_watch *watch, struct asking *asking, struct events *events,
+                 struct error *err)
 {
     const struct policy *policy = &session->policy;
     int ends[2];
 
     *events = (struct events){.session = session,
+                              .asking = asking,
                               .stream = {.fd = session->request->events_fd > 0 ? session->request->events_fd : -1},
                               .log = {.fd = -1, .lock = -1},
                               .reads_watched = session->plan.doorman.reads,
@@ -390,11 +397,11 @@ bool events_open(const struct session *session, struct jail_watch *watch, struct
             return false;
         event_log_open(&events->log, path, policy);
     }
-    if (!plan_has_doorman(&session->plan) || !policy->violation.detection)
+    if (!plan_has_doorman(&session->plan) || (!policy->violation.detection && !session->plan.doorman.asks))
         return true;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         return error_set_errno(err, errno, "cannot make a socket for the doorman");
-    events->records = ends[0];
+    events->records = asking->doorman = ends[0];
     events->doorman = ends[1];
     *watch = (struct jail_watch){.fd = events->records, .ready = read_records, .argument = events};
     return true;
@@ -435,6 +442,8 @@ void events_close(struct events *events, enum jail_end end, int status)
     /* Nobody sends any more, so this comes to an end. */
     while (events->records >= 0 && doorman_record_receive(events->records, &record))
         tell_record(events, &record);
+    if (events->asking)
+        events->asking->doorman = -1;
     fd_close(&events->records);
     fd_close(&events->doorman);
     if (events->later) {

@@ -4,6 +4,7 @@
 #define CLOCHE_SESSION_EVENTS_H
 
 #include "jail/jail.h"
+#include "session/asking.h"
 #include "session/later.h"
 #include "session/prepare.h"
 #include "watch/log.h"
@@ -20,15 +21,17 @@ struct events {
     bool stream_started; /* and so has --events */
     bool reads_watched;  /* somebody tells of what is hidden and was looked for */
     unsigned hints;      /* how many were tried */
-    int records;         /* what the doorman tells comes here; -1: nothing does */
-    int doorman;         /* its end, which it keeps */
+    struct asking *asking;
+    int records; /* what the doorman tells comes here; -1: nothing does */
+    int doorman; /* its end, which it keeps */
     struct jail_listener listener;
     struct later *later; /* NULL: nothing was made that may run later */
 };
 
 /* Where the doorman's records are to be read, if there is a doorman, is put into
- * `*watch`. events_close must follow in any case. Touches no file. */
-bool events_open(const struct session *session, struct jail_watch *watch, struct events *events, struct error *err);
+ * `*watch`; those that ask are given to `asking`. events_close must follow in any case. Touches no file. */
+bool events_open(const struct session *session, struct jail_watch *watch, struct asking *asking, struct events *events,
+                 struct error *err);
 
 /* Notes an event. Where it names no rule, decide() is asked for the one that decides
  * about its object, and a refusal gets its hint. */

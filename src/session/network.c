@@ -26,7 +26,7 @@ _Static_assert((int)PLAN_HTTP_PORT == (int)NET_HTTP_PORT && (int)PLAN_SOCKS_PORT
 _Static_assert((int)PROXY_AUTHORIZATION_MAX <= (int)NET_AUTHORIZATION_MAX, "what was parsed fits");
 _Static_assert(2 * (int)PLAN_PUBLISH_MAX <= (int)NET_PUBLISHED_MAX, "a listener for each family");
 
-enum { WATCH_LINK, WATCH_CONTROL, WATCH_INSIDE, WATCH_ALARM, WATCH_ASKING, WATCH_COUNT };
+enum { WATCH_LINK, WATCH_INSIDE, WATCH_ALARM, WATCH_COUNT };
 _Static_assert((int)WATCH_COUNT == (int)NETWORK_WATCHES, "a place for each");
 
 /* ---- the parent proxy ---- */
@@ -146,57 +146,33 @@ static void meet(void *argument, const struct net_event *event)
 
 /* ---- whoever embeds us ---- */
 
-static int link_of(const struct network *network)
-{
-    return network->started ? network->process.link : -1;
-}
-
 static enum net_appeal appeal(void *argument, const struct net_question *question)
 {
-    struct network *network = argument;
-    enum net_appeal result = asking_appeal(&network->asking, question);
+    const struct network *network = argument;
 
-    network->watches[WATCH_ASKING].fd = network->asking.timer;
-    return result;
+    return asking_appeal(network->asking, question);
 }
 
 static bool postpone(void *argument, const struct net_question *question)
 {
-    struct network *network = argument;
-    bool postponed = asking_postpone(&network->asking, question);
+    const struct network *network = argument;
 
-    network->watches[WATCH_ASKING].fd = network->asking.timer;
-    return postponed;
+    return asking_postpone(network->asking, question);
 }
 
-static bool hear(void *argument, struct slice line)
+static void resume(void *argument, const struct net_question *question, const struct net_answer *given)
 {
     struct network *network = argument;
 
-    network->judge.policy = network->reload.policy;
-    return asking_hear(&network->asking, &network->judge, link_of(network), line);
-}
-
-static void tick(void *argument, struct jail_watch *watch)
-{
-    struct network *network = argument;
-
-    (void)watch;
-    asking_tick(&network->asking, &network->judge, link_of(network));
-}
-
-static void lose_peer(struct network *network)
-{
-    if (!network->session->request->peer)
-        return;
-    network->session->request->peer->broken = true;
-    asking_end(&network->asking, &network->judge, link_of(network));
+    network->judge.policy = network->reload->policy;
+    if (network->started)
+        (void)!net_judge_resume(&network->judge, network->process.link, question, given);
 }
 
 static bool judge_open(struct network *network, struct error *err)
 {
     struct net_judge *judge = &network->judge;
-    const struct policy *policy = network->reload.policy;
+    const struct policy *policy = network->reload->policy;
 
     *judge = (struct net_judge){.policy = policy,
                                 .parent_http = network->config.parent_http,
@@ -204,10 +180,8 @@ static bool judge_open(struct network *network, struct error *err)
                                 .tell = tell,
                                 .meet = network->config.tell_ends ? meet : NULL,
                                 .argument = network};
-    if (network->session->request->peer) {
-        judge->appeal = appeal;
-        judge->postpone = postpone;
-    }
+    judge->appeal = appeal;
+    judge->postpone = postpone;
     if (!guard_refresh(&judge->guard, err))
         return false;
     return true;
@@ -256,21 +230,11 @@ static void answer(void *argument, struct jail_watch *watch)
 {
     struct network *network = argument;
 
+    network->judge.policy = network->reload->policy;
     if (net_judge_serve(&network->judge, watch->fd))
         return;
     watch->fd = -1;
     log_error("the network process has ended, and the command has no network any more");
-}
-
-static void control(void *argument, struct jail_watch *watch)
-{
-    struct network *network = argument;
-
-    reload_read(&network->reload);
-    watch->fd = network->reload.fd;
-    network->judge.policy = network->reload.policy;
-    if (watch->fd < 0)
-        lose_peer(network);
 }
 
 /* ---- the whole ---- */
@@ -295,8 +259,8 @@ static bool configure(struct network *network, struct error *err)
            publish(&session->plan, config, err);
 }
 
-bool network_open(struct session *session, struct arena *shared, int control_fd, struct jail_watch *watches,
-                  struct events *events, struct network *network, struct error *err)
+bool network_open(struct session *session, struct arena *shared, const struct reload *reload, struct asking *asking,
+                  struct jail_watch *watches, struct events *events, struct network *network, struct error *err)
 {
     const struct plan *plan = &session->plan;
     uint16_t *host_ports = arena_alloc(shared, plan->host_port_count * sizeof *host_ports);
@@ -308,8 +272,8 @@ bool network_open(struct session *session, struct arena *shared, int control_fd,
                                 .served = -1,
                                 .alarm = -1,
                                 .inside = {.socket = -1},
-                                .asking = {.timer = -1},
-                                .reload = {.fd = -1}};
+                                .asking = asking,
+                                .reload = reload};
     network->events.events = events;
     network->hooks = (struct jail_network){.argument = network,
                                            .begun = begun,
@@ -319,19 +283,13 @@ bool network_open(struct session *session, struct arena *shared, int control_fd,
     for (size_t i = 0; i < NETWORK_WATCHES; i++)
         network->watches[i] = (struct jail_watch){.fd = -1, .argument = network};
     network->watches[WATCH_LINK].ready = answer;
-    network->watches[WATCH_CONTROL].ready = control;
     network->watches[WATCH_INSIDE].ready = take_alarm;
     network->watches[WATCH_ALARM].ready = start;
-    network->watches[WATCH_ASKING].ready = tick;
-    if (!reload_open(session, control_fd, &network->reload, err) || !configure(network, err))
+    asking->resume = resume;
+    asking->argument = network;
+    network->config.answers_take_long = session->request->peer || session->request->asks;
+    if (!configure(network, err))
         return false;
-    network->watches[WATCH_CONTROL].fd = network->reload.fd;
-    if (session->request->peer) {
-        asking_open(session->request->peer, &network->asking);
-        network->reload.heard = hear;
-        network->reload.argument = network;
-        network->config.answers_take_long = true;
-    }
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         return error_set_errno(err, errno, "cannot make a socket for the network process");
     network->served = ends[0];
@@ -360,10 +318,9 @@ void network_close(struct network *network)
             ;
     }
     guard_close(&network->judge.guard);
-    asking_close(&network->asking);
+    network->asking->resume = NULL;
     fd_close(&network->served);
     fd_close(&network->alarm);
     fd_close(&network->inside.socket);
     close_published(&network->config);
-    reload_close(&network->reload);
 }

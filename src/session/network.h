@@ -19,25 +19,24 @@ struct network {
     struct net_inside inside;
     struct net_process process;
     struct net_judge judge;
-    struct reload reload;
+    const struct reload *reload; /* the policy in force */
     struct net_events events;
-    struct asking asking; /* where somebody embeds us */
-    int served;           /* the network process's end of what leads inside, until it has it */
-    int alarm;            /* can be read when it is time to start it */
+    struct asking *asking;
+    int served; /* the network process's end of what leads inside, until it has it */
+    int alarm;  /* can be read when it is time to start it */
     bool started;
     bool announced; /* see plan.h */
     struct jail_network hooks;
     struct jail_watch *watches; /* NETWORK_WATCHES of them */
 };
 
-enum { NETWORK_WATCHES = 5 };
+enum { NETWORK_WATCHES = 3 };
 
 /* What can be refused before anything is started: ports that are taken, a parent
- * proxy that cannot be understood. What pid 1 needs is put into `shared`, and so is `network` itself. `control` is the
- * descriptor of --control-fd; 0: none. `watches` are NETWORK_WATCHES of the supervisor's. network_close must follow in
- * any case. */
-bool network_open(struct session *session, struct arena *shared, int control, struct jail_watch *watches,
-                  struct events *events, struct network *network, struct error *err);
+ * proxy that cannot be understood. What pid 1 needs is put into `shared`, and so is `network` itself. `watches` are
+ * NETWORK_WATCHES of the supervisor's. network_close must follow in any case. */
+bool network_open(struct session *session, struct arena *shared, const struct reload *reload, struct asking *asking,
+                  struct jail_watch *watches, struct events *events, struct network *network, struct error *err);
 
 /* Ends the network process. */
 void network_close(struct network *network);

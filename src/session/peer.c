@@ -58,16 +58,16 @@ static bool say_hello(struct peer *peer, const char *text)
                                           text, (int)getpid())));
 }
 
-bool peer_adopt(int fd, struct peer *peer, struct error *err)
+bool peer_adopt(int fd, const char *option, struct peer *peer, struct error *err)
 {
     int type;
     socklen_t length = sizeof type;
 
     *peer = (struct peer){.fd = -1};
     if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) < 0)
-        return error_set_errno(err, errno, "--session-fd %d cannot be used", fd);
+        return error_set_errno(err, errno, "%s %d cannot be used", option, fd);
     if (type != SOCK_STREAM)
-        return error_set(err, "--session-fd %d must be a socket of streams", fd);
+        return error_set(err, "%s %d must be a socket of streams", option, fd);
     peer->fd = fd;
     say_hello(peer, "");
     return true;

@@ -3,9 +3,10 @@
  * one end of a pair. One JSON object a line, both ways.
  *
  *   we say:   {"hello":TEXT,...}, then events as --events has them, and
- *             {"ask":NUMBER,"host":"...","port":443}; at the end {"end":true}
- *   it says:  {"ready":true,"asks":BOOL}, {"answer":NUMBER,"allow":BOOL,"reason":"..."},
- *             and whole policies, of which the lists of hosts take effect */
+ *             {"ask":NUMBER,"host":"...","port":443}, with --ask also
+ *             {"ask":NUMBER,"write":PATH,"program":PATH,"pid":NUMBER}, or "read", or "unix"; at the end {"end":true}
+ *   it says:  {"ready":true,"asks":BOOL}, {"answer":NUMBER,"allow":BOOL,"for":"run","reason":"..."}
+ *             (without "for": this once), and whole policies, of which the lists of hosts take effect */
 #ifndef CLOCHE_SESSION_PEER_H
 #define CLOCHE_SESSION_PEER_H
 
@@ -27,8 +28,8 @@ struct peer {
     size_t pending_length;
 };
 
-/* A socket that leads to it already. */
-bool peer_adopt(int fd, struct peer *peer, struct error *err);
+/* A socket that leads to it already, by `option`. */
+bool peer_adopt(int fd, const char *option, struct peer *peer, struct error *err);
 
 /* `session` is NAME:TEXT. False where it cannot be: the embedder has ended, or is
  * another user's; a run goes on without it. */

@@ -132,7 +132,8 @@ bool session_read(struct arena *arena, const struct session_request *request, st
     session->around.has_session = request->session_tmp != NULL;
     session->around.accepted = request->accepted;
     /* Who embeds us can be told and asked whatever the network is. */
-    session->around.network_is_controlled = request->control_fd > 0 && !request->peer;
+    session->around.network_is_controlled = (request->control_fd > 0 && !request->peer) || request->asks;
+    session->around.asks = request->asks;
     session->around.is_learning = request->learn != NULL;
     if (!choose_sources(arena, request, session, err))
         return false;

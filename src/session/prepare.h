@@ -31,6 +31,7 @@ struct session_request {
     int events_fd;                 /* of --events; 0: none */
     const char *events_file;       /* its absolute path; NULL: it has none */
     const char *working_directory; /* where the command starts; NULL: see session_plan */
+    bool asks;                     /* --ask: `peer`, or whoever is at the terminal, may allow what is refused */
     struct peer *peer;             /* who embeds us; NULL: nobody. Its lines are the control descriptor\'s */
 
     /* Learning: gets all that a run has told, when it has ended, instead of a summary; NULL: nobody

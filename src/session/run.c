@@ -11,7 +11,14 @@
 #include <unistd.h>
 
 /* Whose descriptors the supervisor watches. */
-enum { WATCH_LIFELINE, WATCH_RECORDS, WATCH_NETWORK, WATCH_COUNT = WATCH_NETWORK + NETWORK_WATCHES };
+enum {
+    WATCH_LIFELINE,
+    WATCH_RECORDS,
+    WATCH_CONTROL,
+    WATCH_ASKING,
+    WATCH_NETWORK = WATCH_ASKING + ASKING_WATCHES,
+    WATCH_COUNT = WATCH_NETWORK + NETWORK_WATCHES
+};
 _Static_assert((int)WATCH_COUNT <= (int)JAIL_WATCHES_MAX, "the supervisor has room for them");
 
 /* Of anything but a pipe or a socket the other end cannot be told to be gone. */
@@ -38,7 +45,51 @@ static bool can_be_started(const struct session *session, int control_fd, struct
                      session->policy.network.mode_origin.path);
 }
 
-static enum jail_end run_filtered(struct session *session, char *const *argv, int control_fd,
+/* Who can change the policy in force, or be asked, while the command runs. */
+struct outside {
+    struct reload reload;
+    struct asking asking;
+    struct prompt prompt;
+};
+
+static bool hear(void *argument, struct slice line)
+{
+    struct outside *outside = argument;
+
+    return asking_hear(&outside->asking, line);
+}
+
+static void control(void *argument, struct jail_watch *watch)
+{
+    struct outside *outside = argument;
+
+    reload_read(&outside->reload);
+    watch->fd = outside->reload.fd;
+    if (watch->fd >= 0 || !outside->asking.peer)
+        return;
+    outside->asking.peer->broken = true;
+    asking_end(&outside->asking);
+}
+
+static bool outside_open(const struct session *session, int control_fd, struct jail_watch *watches,
+                         struct outside *outside, struct error *err)
+{
+    if (!asking_begin(session, &watches[WATCH_ASKING], &outside->prompt, &outside->asking, err) ||
+        !reload_open(session, control_fd, &outside->reload, err))
+        return false;
+    outside->reload.heard = hear;
+    outside->reload.argument = outside;
+    watches[WATCH_CONTROL] = (struct jail_watch){.fd = outside->reload.fd, .ready = control, .argument = outside};
+    return true;
+}
+
+static void outside_close(struct outside *outside)
+{
+    asking_close(&outside->asking);
+    reload_close(&outside->reload);
+}
+
+static enum jail_end run_filtered(struct session *session, char *const *argv, struct outside *outside,
                                   struct head_start *head_start, struct jail_company *company, struct events *events,
                                   int *status, struct error *err)
 {
@@ -46,7 +97,8 @@ static enum jail_end run_filtered(struct session *session, char *const *argv, in
     struct network *network = ARENA_NEW(shared, struct network);
     enum jail_end end = JAIL_REFUSED;
 
-    if (network_open(session, shared, control_fd, company->watches + WATCH_NETWORK, events, network, err)) {
+    if (network_open(session, shared, &outside->reload, &outside->asking, company->watches + WATCH_NETWORK, events,
+                     network, err)) {
         company->network = &network->hooks;
         company->watch_count = WATCH_COUNT;
         end = jail_run(&session->plan, argv, head_start, company, status, err);
@@ -55,8 +107,16 @@ static enum jail_end run_filtered(struct session *session, char *const *argv, in
     return end;
 }
 
-enum jail_end session_run(struct session *session, char *const *argv, int control_fd, struct head_start *head_start,
-                          int *status, struct error *err)
+/* It looks into /proc for all it knows of its callers. */
+static bool has_proc(struct error *err)
+{
+    return access("/proc/self/ns/mnt", F_OK) == 0 ||
+           error_set_errno(err, errno, "cannot watch over names without /proc");
+}
+
+static enum jail_end run_watched(struct session *session, char *const *argv, struct outside *outside,
+                                 struct head_start *head_start, struct jail_company *company, int *status,
+                                 struct error *err)
 {
     struct attendant doorman = {
         .name = "the doorman",
@@ -65,31 +125,42 @@ enum jail_end session_run(struct session *session, char *const *argv, int contro
         .at_once = session->plan.doorman.datagrams,
         .ended = doorman_clear_away,
     };
+    struct events events;
+    struct session_tripwire tripwire;
+    enum jail_end end = JAIL_REFUSED;
+
+    if (events_open(session, &company->watches[WATCH_RECORDS], &outside->asking, &events, err)) {
+        doorman.kept = events.doorman;
+        if (plan_has_doorman(&session->plan))
+            company->doorman = &doorman;
+        company->listener = &events.listener;
+        company->tripwire = session_tripwire_open(&events, &tripwire);
+        end = session->plan.network == NETWORK_FILTERED
+                  ? run_filtered(session, argv, outside, head_start, company, &events, status, err)
+                  : jail_run(&session->plan, argv, head_start, company, status, err);
+    }
+    events_close(&events, end, end == JAIL_ENDED ? *status : 0);
+    return end;
+}
+
+enum jail_end session_run(struct session *session, char *const *argv, int control_fd, struct head_start *head_start,
+                          int *status, struct error *err)
+{
+    struct outside *outside = ARENA_NEW(session->arena, struct outside);
     struct jail_watch watches[WATCH_COUNT];
     struct jail_company company = {
         .watches = watches, .watch_count = WATCH_NETWORK, .session_tmp = session->request->session_tmp};
-    struct events events;
-    struct session_tripwire tripwire;
     enum jail_end end = JAIL_REFUSED;
 
     if (!can_be_started(session, control_fd, err) ||
         !hold_lifeline(session->lifeline_fd, &watches[WATCH_LIFELINE], err))
         return JAIL_REFUSED;
-    if (plan_has_doorman(&session->plan))
-        company.doorman = &doorman;
-    /* It looks into /proc for all it knows of its callers. */
-    if (company.doorman && access("/proc/self/ns/mnt", F_OK) < 0) {
-        error_set_errno(err, errno, "cannot watch over names without /proc");
+    if (plan_has_doorman(&session->plan) && !has_proc(err))
         return JAIL_NO_NAMESPACES;
+    if (outside_open(session, control_fd, watches, outside, err)) {
+        company.hold = outside->asking.prompt ? &outside->prompt.hold : NULL;
+        end = run_watched(session, argv, outside, head_start, &company, status, err);
     }
-    if (events_open(session, &watches[WATCH_RECORDS], &events, err)) {
-        doorman.kept = events.doorman;
-        company.listener = &events.listener;
-        company.tripwire = session_tripwire_open(&events, &tripwire);
-        end = session->plan.network == NETWORK_FILTERED
-                  ? run_filtered(session, argv, control_fd, head_start, &company, &events, status, err)
-                  : jail_run(&session->plan, argv, head_start, &company, status, err);
-    }
-    events_close(&events, end, end == JAIL_ENDED ? *status : 0);
+    outside_close(outside);
     return end;
 }

@@ -10,11 +10,8 @@ import contextlib
 import fcntl
 import os
 import pathlib
-import pty
-import select
 import shutil
 import signal
-import struct
 import termios
 import textwrap
 import time
@@ -24,6 +21,7 @@ import pytest
 
 import judging
 from judging import wait_until
+from terminals import Terminal
 
 PATIENCE = 20
 INTERRUPT, SUSPEND = "\x03", "\x1a"
@@ -38,85 +36,6 @@ def processes(mark):
         with contextlib.suppress(OSError):
             found[pid] = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     return found
-
-
-class Terminal:
-    """A session of its own on a pseudo terminal, with `command` in the foreground."""
-
-    def __init__(self, person, command):
-        self.seen = ""
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            try:
-                if os.geteuid() == 0:
-                    os.fchown(0, person.uid, -1)
-                    os.setgroups([])
-                    os.setgid(person.uid)
-                    os.setuid(person.uid)
-                os.chdir(person.project)
-                environment = {**person.environment, "TERM": "xterm", "cloche": str(person.binaries / "cloche")}
-                os.execvpe(command[0], [str(word) for word in command], environment)
-            finally:
-                os._exit(99)
-        os.set_inheritable(self.fd, False)
-
-    def type(self, text):
-        os.write(self.fd, text.encode())
-
-    def expect(self, text):
-        """Reads on until `text` appears; returns what came before it."""
-        end = time.monotonic() + PATIENCE
-        while text not in self.seen:
-            readable, _, _ = select.select([self.fd], [], [], max(0, end - time.monotonic()))
-            assert readable, f"{text!r} did not appear in {self.seen!r}"
-            try:
-                data = os.read(self.fd, 65536)
-            except OSError:
-                data = b""
-            assert data, f"the terminal was closed before {text!r} appeared in {self.seen!r}"
-            self.seen += data.decode(errors="replace")
-        before, _, self.seen = self.seen.partition(text)
-        return before
-
-    def says(self, command, text):
-        """Types a line, and waits for what it makes appear."""
-        self.type(command + "\n")
-        return self.expect(text)
-
-    def settings(self):
-        return termios.tcgetattr(self.fd)
-
-    def foreground(self):
-        """The process group that has the terminal."""
-        return struct.unpack("i", fcntl.ioctl(self.fd, termios.TIOCGPGRP, b"\0" * 4))[0]
-
-    def resize(self, rows, columns):
-        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-
-    def close(self):
-        os.close(self.fd)
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                return os.waitstatus_to_exitcode(status)
-            time.sleep(0.01)
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-        raise AssertionError("what ran on the terminal did not end with it")
-
-
-@pytest.fixture
-def terminal(person):
-    opened = []
-
-    def open_terminal(*command):
-        opened.append(Terminal(person, command))
-        return opened[-1]
-
-    yield open_terminal
-    for each in opened:
-        each.close()
 
 
 @pytest.fixture

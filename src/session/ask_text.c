@@ -1,0 +1,120 @@
+/* Names come from the command: they are escaped, so that none can drive the terminal or turn
+ * the question around, and stand on lines of their own. */
+#include "session/ask_text.h"
+
+#include "base/text.h"
+
+#include <string.h>
+
+static const struct {
+    const char *word;
+    enum asking_reply reply;
+} words[] = {
+    {"o", ASKING_ONCE},        {"once", ASKING_ONCE}, {"r", ASKING_RUN}, {"run", ASKING_RUN}, {"a", ASKING_ALWAYS},
+    {"always", ASKING_ALWAYS}, {"n", ASKING_NO},      {"no", ASKING_NO}, {"v", ASKING_NEVER}, {"never", ASKING_NEVER},
+};
+
+bool ask_text_reply(const char *word, enum asking_reply *reply)
+{
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcasecmp(words[i].word, word) == 0) {
+            *reply = words[i].reply;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *ask_text_said(enum asking_reply reply)
+{
+    switch (reply) {
+    case ASKING_ONCE:
+        return "cloche: allowed once\n";
+    case ASKING_RUN:
+    case ASKING_ALWAYS:
+        return "cloche: allowed for this run\n";
+    case ASKING_NEVER:
+        return "cloche: refused, and not asked again\n";
+    case ASKING_NO:
+        break;
+    }
+    return "cloche: refused\n";
+}
+
+static const char *wants_to(enum operation operation)
+{
+    switch (operation) {
+    case OPERATION_READ:
+        return "wants to read (to execute it takes a new run)";
+    case OPERATION_WRITE:
+        return "wants to make, change or remove";
+    case OPERATION_UNIX:
+        return "wants to connect to the socket";
+    default:
+        return "wants to connect to";
+    }
+}
+
+static void append_object(struct text *out, const struct ask_text *about)
+{
+    text_append_escaped(out, about->object);
+    if (about->operation == OPERATION_CONNECT)
+        text_appendf(out, " port %u", (unsigned)about->port);
+}
+
+const char *ask_text_question(struct arena *arena, const struct ask_text *about, const char *file)
+{
+    struct text out = text_in(arena);
+
+    text_append_string(&out, "cloche asks. Everything in the sandbox is stopped until you answer.\n  ");
+    if (about->program.len) {
+        text_append_escaped(&out, about->program);
+        text_appendf(&out, " (process %d)", about->process);
+    } else {
+        text_append_string(&out, "The command");
+    }
+    text_appendf(&out, " %s\n    ", wants_to(about->operation));
+    append_object(&out, about);
+    text_append_string(&out, "\n  which nothing in the policy allows.\n"
+                             "  o  allow it once\n"
+                             "  r  allow it for this run");
+    text_append_string(&out, about->operation == OPERATION_WRITE ? ", and what lies below it\n" : "\n");
+    if (file)
+        text_appendf(&out, "  a  allow it always: adds it to %s\n", escaped(arena, slice_of(file)));
+    text_appendf(&out,
+                 "  n  refuse it\n"
+                 "  v  refuse it, and never ask about it again in this run\n"
+                 "Type a letter and press Enter (nothing within %d seconds is a no): ",
+                 ASK_SECONDS);
+    return out.ptr;
+}
+
+const char *ask_text_line(struct arena *arena, const struct ask_text *about, uint32_t number)
+{
+    struct text out = text_in(arena);
+
+    text_appendf(&out, "{\"ask\":%u,\"%s\":", number,
+                 about->operation == OPERATION_CONNECT ? "host"
+                 : about->operation == OPERATION_UNIX  ? "unix"
+                 : about->operation == OPERATION_WRITE ? "write"
+                                                       : "read");
+    text_append_json(&out, about->object);
+    if (about->operation == OPERATION_CONNECT) {
+        text_appendf(&out, ",\"port\":%u}", (unsigned)about->port);
+        return out.ptr;
+    }
+    text_append_string(&out, ",\"program\":");
+    text_append_json(&out, about->program);
+    text_appendf(&out, ",\"pid\":%d}", about->process);
+    return out.ptr;
+}
+
+struct slice ask_text_entry(struct arena *arena, const struct ask_text *about)
+{
+    bool bracketed = about->operation == OPERATION_CONNECT && slice_find(about->object, ':') < about->object.len;
+
+    if (about->operation != OPERATION_CONNECT)
+        return about->object;
+    return slice_of(arena_printf(arena, bracketed ? "[%.*s]:%u" : "%.*s:%u", (int)about->object.len, about->object.ptr,
+                                 (unsigned)about->port));
+}

@@ -1,0 +1,34 @@
+/* What somebody who is asked is told, and which words are answers. */
+#ifndef CLOCHE_SESSION_ASK_TEXT_H
+#define CLOCHE_SESSION_ASK_TEXT_H
+
+#include "policy/decide.h"
+#include "session/asking.h"
+
+enum { ASK_SECONDS = 60 };
+
+#define ASK_AGAIN "Please answer with o, r, a, n or v: "
+#define ASK_TOO_LATE "\ncloche: no answer, so: no\n"
+
+struct ask_text {
+    enum operation operation;
+    struct slice object; /* a path, "@name", or a host ... */
+    uint16_t port;       /* ... and its port */
+    struct slice program;
+    int process;
+};
+
+/* At a terminal. `file` is where "always" would be written; NULL: it cannot be. */
+const char *ask_text_question(struct arena *arena, const struct ask_text *about, const char *file);
+
+/* False: it is none of the answers. */
+bool ask_text_reply(const char *word, enum asking_reply *reply);
+const char *ask_text_said(enum asking_reply reply);
+
+/* To a program: one JSON object. */
+const char *ask_text_line(struct arena *arena, const struct ask_text *about, uint32_t number);
+
+/* As a policy names it. */
+struct slice ask_text_entry(struct arena *arena, const struct ask_text *about);
+
+#endif
