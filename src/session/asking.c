@@ -318,7 +318,7 @@ static bool tell_peer(struct asking *asking, struct asking_open *open)
     return peer_say(asking->peer, slice_of(ask_text_line(&arena, &about, open->number)));
 }
 
-/* False: it was not put to anybody. */
+/* False: it was not put to anybody, or has been answered already. */
 static bool ask(struct asking *asking, struct asking_open *open)
 {
     if (!open)
@@ -367,7 +367,7 @@ void asking_hear_doorman(struct asking *asking, const struct doorman_record *rec
         return;
     }
     open->record = refused.record;
-    if (!early && !ask(asking, open))
+    if (!early && !ask(asking, open) && open->record)
         settle_doorman(asking, open, ASKING_NO);
 }
 
@@ -382,7 +382,7 @@ static void settle_unasked(struct asking *asking, struct asking_open *open)
     }
     open->asked = true;
     open->until = now() + ANSWER_MS;
-    if (!ask(asking, open))
+    if (!ask(asking, open) && open->record)
         settle_doorman(asking, open, ASKING_NO);
 }
 

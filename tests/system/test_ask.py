@@ -8,7 +8,6 @@ import json
 import os
 import pathlib
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
@@ -20,7 +19,7 @@ import uuid
 import pytest
 
 import judging
-from judging import as_person, wait_until
+from judging import as_person
 from terminals import Terminal
 
 ASKED = "is a no): "
@@ -463,7 +462,7 @@ print("refused", refused)
     assert os.listdir(place) == []
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def unanswered(binaries):
     """A run whose question nobody answers; there is a minute for it."""
     from conftest import Person
@@ -478,7 +477,6 @@ def unanswered(binaries):
     shutil.rmtree(base)
 
 
-@pytest.mark.usefixtures("unanswered")
 def test_without_a_terminal_it_is_refused_by_name(person):
     done = subprocess.run([person.binaries / "cloche", "run", "--ask", "touch", "made"], cwd=person.project,
                           env=person.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
@@ -600,5 +598,6 @@ def test_what_was_allowed_is_told(person, place):
 
 def test_no_answer_in_time_is_a_no(unanswered):
     screen, base = unanswered
-    assert wait_until(lambda: "rc=2" in (screen.expect("no answer, so: no") and rest(screen)), 90)
+    said = rest(screen)
+    assert "no answer, so: no" in said and "rc=2" in said
     assert not (base / "made").exists()

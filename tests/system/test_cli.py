@@ -167,5 +167,5 @@ class TestRunOptions:
 
     def test_all_refusals_are_said_at_once(self, person):
         policy = person.file("policy.json", {"network": {"tlsTerminate": {}}})
-        answer = person.cloche("run", "--ask", "--backend", "landlock", "--settings", policy, "true")
+        answer = person.cloche("run", "--host-port", "3128", "--settings", policy, "true")
         assert answer.stderr.count("refused: ") == 2
