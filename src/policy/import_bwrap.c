@@ -10,18 +10,21 @@
 enum { PLACES_MAX = 4096 };
 
 enum effect {
-    EFFECT_SHOW, /* SRC DEST: read-only */
-    EFFECT_OPEN, /* SRC DEST: writable */
-    EFFECT_HIDE, /* DEST: something empty */
-    EFFECT_LINK, /* TARGET DEST: what the host has there */
-    EFFECT_SET,  /* NAME VALUE */
+    EFFECT_SHOW,   /* SRC DEST: read-only */
+    EFFECT_OPEN,   /* SRC DEST: writable */
+    EFFECT_HIDE,   /* DEST: something empty */
+    EFFECT_LINK,   /* TARGET DEST: what the host has there, where that is the usual link */
+    EFFECT_COVER,  /* ... DEST: something of its own, which cannot be had here; the host's is not seen */
+    EFFECT_FREEZE, /* DEST: what is mounted there becomes read-only */
+    EFFECT_SET,    /* NAME VALUE */
     EFFECT_UNSET,
     EFFECT_CLEAR,
     EFFECT_NO_NETWORK,
     EFFECT_ALL_NAMESPACES,
     EFFECT_NETWORK,
-    EFFECT_HERE, /* so it is here in any case */
-    EFFECT_NONE  /* no counterpart */
+    EFFECT_UNSEEN, /* more options, from elsewhere */
+    EFFECT_HERE,   /* so it is here in any case */
+    EFFECT_NONE    /* no counterpart */
 };
 
 struct bwrap_option {
@@ -62,7 +65,7 @@ static const struct bwrap_option options[] = {
     {"--dir", 1, EFFECT_HERE},
     {"--perms", 1, EFFECT_HERE},
     {"--size", 1, EFFECT_HERE},
-    {"--remount-ro", 1, EFFECT_HERE},
+    {"--remount-ro", 1, EFFECT_FREEZE},
     {"--symlink", 2, EFFECT_LINK},
     {"--chdir", 1, EFFECT_NONE},
     {"--uid", 1, EFFECT_NONE},
@@ -71,22 +74,22 @@ static const struct bwrap_option options[] = {
     {"--cap-add", 1, EFFECT_NONE},
     {"--seccomp", 1, EFFECT_NONE},
     {"--add-seccomp-fd", 1, EFFECT_NONE},
-    {"--args", 1, EFFECT_NONE},
+    {"--args", 1, EFFECT_UNSEEN},
     {"--argv0", 1, EFFECT_NONE},
     {"--userns", 1, EFFECT_NONE},
     {"--userns2", 1, EFFECT_NONE},
     {"--pidns", 1, EFFECT_NONE},
-    {"--file", 2, EFFECT_NONE},
-    {"--bind-data", 2, EFFECT_NONE},
-    {"--ro-bind-data", 2, EFFECT_NONE},
-    {"--bind-fd", 2, EFFECT_NONE},
-    {"--ro-bind-fd", 2, EFFECT_NONE},
-    {"--mqueue", 1, EFFECT_NONE},
+    {"--file", 2, EFFECT_COVER},
+    {"--bind-data", 2, EFFECT_COVER},
+    {"--ro-bind-data", 2, EFFECT_COVER},
+    {"--bind-fd", 2, EFFECT_COVER},
+    {"--ro-bind-fd", 2, EFFECT_COVER},
+    {"--mqueue", 1, EFFECT_COVER},
     {"--chmod", 2, EFFECT_NONE},
     {"--overlay-src", 1, EFFECT_NONE},
-    {"--overlay", 3, EFFECT_NONE},
-    {"--tmp-overlay", 1, EFFECT_NONE},
-    {"--ro-overlay", 1, EFFECT_NONE},
+    {"--overlay", 3, EFFECT_COVER},
+    {"--tmp-overlay", 1, EFFECT_COVER},
+    {"--ro-overlay", 1, EFFECT_COVER},
     {"--lock-file", 1, EFFECT_NONE},
     {"--sync-fd", 1, EFFECT_NONE},
     {"--block-fd", 1, EFFECT_NONE},
@@ -123,13 +126,18 @@ static struct slice normal(struct line *line, const char *path)
     return path_normal(line->import->arena, SLICE("/"), slice_of(path));
 }
 
+static void cover(struct line *line, struct slice path)
+{
+    for (size_t i = 0; i < line->count; i++)
+        if (path_covers(path, line->places[i].path))
+            line->places[i].access = NULL;
+}
+
 static bool place(struct line *line, struct slice path, const char *access, struct error *err)
 {
     if (line->count == PLACES_MAX)
         return error_set(err, "there are more than %d mounts", (int)PLACES_MAX);
-    for (size_t i = 0; i < line->count; i++)
-        if (path_covers(path, line->places[i].path))
-            line->places[i].access = NULL;
+    cover(line, path);
     line->places = arena_grow(line->import->arena, line->places, line->count, line->count + 1, &line->capacity,
                               sizeof *line->places);
     line->places[line->count++] = (struct place){path, access};
@@ -143,13 +151,35 @@ static bool bind(struct line *line, const char *option, char *const *words, cons
 
     if (slice_is(from, "/dev/null"))
         return place(line, to, "none", err);
-    if (path_covers(SLICE("/dev"), to) && to.len > 4)
+    if (path_covers(SLICE("/dev"), to) && to.len > 4) {
         import_add(line->import, "filesystem", "devices", to);
-    else if (slice_equal(from, to))
+        return true;
+    }
+    /* A relative one is meant where bubblewrap is called. */
+    if (words[0][0] == '/' && slice_equal(from, to))
         return path_covers(SLICE("/proc"), to) || path_covers(SLICE("/dev"), to) || place(line, to, access, err);
-    else
-        import_note(line->import, "%s %s %s: here everything is seen where it really is", option, words[0], words[1]);
-    return true;
+    import_note(line->import, "%s %s %s: here everything is seen where it really is, so %s is hidden%s", option,
+                words[0], words[1], words[1], words[0][0] == '/' ? "" : "; write the path in full if it is the same");
+    return place(line, to, "none", err);
+}
+
+/* On systems whose programs have all moved to /usr. */
+static bool is_usual_link(struct slice path)
+{
+    static const char *const usual[] = {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
+
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (slice_is(path, usual[i]))
+            return true;
+    return false;
+}
+
+static void freeze(struct line *line, struct slice path)
+{
+    for (size_t i = 0; i < line->count; i++)
+        if (line->places[i].access && slice_equal(line->places[i].path, path) &&
+            strcmp(line->places[i].access, "write") == 0)
+            line->places[i].access = "read";
 }
 
 static void set_variable(struct line *line, const char *name, const char *value)
@@ -185,14 +215,28 @@ static bool take(struct line *line, const struct bwrap_option *option, char *con
         return bind(line, option->name, words, "write", err);
     case EFFECT_HIDE: {
         struct slice path = normal(line, words[0]);
-        if (slice_is(path, "/tmp") || slice_is(path, "/var/tmp"))
+        if (slice_is(path, "/tmp") || slice_is(path, "/var/tmp")) {
+            cover(line, path);
             return true; /* the run's own here, too */
+        }
         if (!slice_is(path, "/"))
             import_note(import, "--tmpfs %s: it is hidden; what is written there is refused, not lost", words[0]);
         return place(line, path, "none", err);
     }
     case EFFECT_LINK:
-        return place(line, normal(line, words[1]), "read", err);
+        if (is_usual_link(normal(line, words[1])))
+            return place(line, normal(line, words[1]), "read", err);
+        note_option(line, option, words);
+        return true;
+    case EFFECT_COVER:
+        note_option(line, option, words);
+        return place(line, normal(line, words[option->arguments - 1]), "none", err);
+    case EFFECT_FREEZE:
+        freeze(line, normal(line, words[0]));
+        return true;
+    case EFFECT_UNSEEN:
+        return error_set(err, "%s %s: options that are not on this line cannot be carried over; write them out",
+                         option->name, words[0]);
     case EFFECT_SET:
         set_variable(line, words[0], words[1]);
         return true;

@@ -4,8 +4,10 @@
  *
  * Paths of permissions are those of gitignore: "//x" is absolute, "/x" lies in the
  * project, a name without a slash is meant at any depth. */
+#include "base/path.h"
 #include "base/text.h"
 #include "policy/import.h"
+#include "policy/pattern.h"
 
 struct rule {
     struct slice tool;
@@ -55,22 +57,72 @@ static struct slice path_of(struct import *import, struct slice path)
     return slice_of(arena_printf(import->arena, "%s%s", prefix, import_path(import, path).ptr));
 }
 
+static struct rule rule_at(const json_t *entries, size_t i)
+{
+    const json_t *entry = json_array_get(entries, i);
+
+    return rule_of(json_is_string(entry) ? json_slice(entry) : SLICE(""));
+}
+
+/* So that paths of all kinds can be compared. */
+static struct slice comparable(struct import *import, struct slice path)
+{
+    const char *base = slice_starts(path, SLICE("/")) ? "" : slice_starts(path, SLICE("~")) ? "/home" : "/project";
+
+    return path_normal(import->arena, SLICE("/"),
+                       slice_of(arena_printf(import->arena, "%s/%.*s", base, (int)path.len, path.ptr)));
+}
+
+/* A denial wins over every allowance there; here the deeper path would. */
+static bool is_denied(struct import *import, const json_t *permissions, struct slice path)
+{
+    const json_t *denied = json_object_get(permissions, "deny");
+    struct slice wanted = comparable(import, path);
+
+    for (size_t i = 0; i < json_array_size(denied); i++) {
+        struct rule rule = rule_at(denied, i);
+        struct pattern pattern;
+        struct error ignored;
+        size_t depth;
+        if (slice_is(rule.tool, "Read") && rule.has_argument && rule.argument.len &&
+            pattern_parse(import->arena, comparable(import, path_of(import, rule.argument)), false, &pattern,
+                          &ignored) &&
+            pattern_covers(&pattern, wanted, &depth))
+            return true;
+    }
+    return false;
+}
+
+static bool is_everything(const struct rule *rule)
+{
+    return !rule->has_argument || !rule->argument.len || slice_is(rule->argument, "*") ||
+           slice_is(rule->argument, "**");
+}
+
 /* True if there is a counterpart. */
-static bool import_permission(struct import *import, const struct rule *rule, bool allow)
+static bool import_permission(struct import *import, const json_t *permissions, const struct rule *rule, bool allow)
 {
     if (rule->has_argument && rule->argument.len && slice_is(rule->tool, "Read")) {
         struct slice path = path_of(import, rule->argument);
-        if (allow)
-            import_add(import, "filesystem", "allowRead", path);
-        else
+        if (!allow)
             import_hide(import, path, false);
+        else if (is_denied(import, permissions, path))
+            import_note(import, "permissions.allow \"Read(%.*s)\": permissions.deny has it, and wins",
+                        (int)rule->argument.len, rule->argument.ptr);
+        else
+            import_add(import, "filesystem", "allowRead", path);
+        return true;
+    }
+    if (!allow && is_edit(rule->tool) && is_everything(rule)) {
+        import_add(import, "filesystem", "denyWrite", SLICE("."));
         return true;
     }
     if (rule->has_argument && rule->argument.len && is_edit(rule->tool)) {
         import_add(import, "filesystem", allow ? "allowWrite" : "denyWrite", path_of(import, rule->argument));
         return true;
     }
-    if (slice_is(rule->tool, "WebFetch") && slice_starts(rule->argument, SLICE("domain:"))) {
+    if (slice_is(rule->tool, "WebFetch") && slice_starts(rule->argument, SLICE("domain:")) &&
+        !(allow && slice_is(rule->argument, "domain:*"))) {
         import_add(import, "network", allow ? "allowedDomains" : "deniedDomains",
                    slice_from(rule->argument, strlen("domain:")));
         return true;
@@ -84,9 +136,9 @@ static const char *why_not(const struct rule *rule, bool allow)
         return "cloche confines what a command does, not which command is run";
     if (slice_starts(rule->tool, SLICE("mcp__")))
         return "what an MCP server may do is said by a policy of its own: cloche run -p mcp -- SERVER";
-    if (is_edit(rule->tool) && !allow)
-        return "to let nothing be written, take \".\" out of filesystem.allowWrite";
-    if (slice_is(rule->tool, "WebFetch") && !allow)
+    if (slice_is(rule->tool, "WebFetch") && allow)
+        return "to let commands reach every host, add \"*\" to network.allowedDomains";
+    if (slice_is(rule->tool, "WebFetch"))
         return "there is no network but for network.allowedDomains";
     return "it speaks of a tool of the agent, not of what commands may do";
 }
@@ -96,11 +148,10 @@ static void import_permissions(struct import *import, const json_t *permissions,
     const json_t *entries = json_object_get(permissions, list);
 
     for (size_t i = 0; i < json_array_size(entries); i++) {
-        const json_t *entry = json_array_get(entries, i);
-        struct rule rule = rule_of(json_is_string(entry) ? json_slice(entry) : SLICE(""));
-        if (!import_permission(import, &rule, allow))
-            import_note(import, "permissions.%s \"%s\": %s", list,
-                        json_is_string(entry) ? json_string_value(entry) : "?", why_not(&rule, allow));
+        const char *entry = json_string_value(json_array_get(entries, i));
+        struct rule rule = rule_at(entries, i);
+        if (!import_permission(import, permissions, &rule, allow))
+            import_note(import, "permissions.%s \"%s\": %s", list, entry ? entry : "?", why_not(&rule, allow));
     }
 }
 
@@ -135,12 +186,36 @@ static void import_strings(struct import *import, const json_t *list, const char
 
 static void import_sandbox(struct import *import, const json_t *sandbox)
 {
-    static const char *const known[] = {"enabled", "network", "filesystem", "ignoreViolations", NULL};
-    static const char *const network_known[] = {
-        "allowedDomains", "deniedDomains",  "allowUnixSockets",  "allowAllUnixSockets",
-        "httpProxyPort",  "socksProxyPort", "allowLocalBinding", NULL};
+    static const char *const known[] = {"enabled", "network", "filesystem", "ignoreViolations", "credentials", NULL};
+    static const char *const network_known[] = {"allowedDomains",
+                                                "deniedDomains",
+                                                "allowUnixSockets",
+                                                "allowAllUnixSockets",
+                                                "httpProxyPort",
+                                                "socksProxyPort",
+                                                "allowLocalBinding",
+                                                "strictAllowlist",
+                                                "deniedResolvedAddresses",
+                                                "deniedDomainReasons",
+                                                "refuseOpaqueTunnels",
+                                                "requireHostMatch",
+                                                "parentProxy",
+                                                "mitmProxy",
+                                                "tlsTerminate",
+                                                NULL};
     static const char *const paths[] = {"allowRead", "denyRead", "allowWrite", "denyWrite", NULL};
-    static const char *const scalars[] = {"allowAllUnixSockets", "httpProxyPort", "socksProxyPort", NULL};
+    static const char *const scalars[] = {"allowAllUnixSockets",
+                                          "httpProxyPort",
+                                          "socksProxyPort",
+                                          "strictAllowlist",
+                                          "deniedResolvedAddresses",
+                                          "deniedDomainReasons",
+                                          "refuseOpaqueTunnels",
+                                          "requireHostMatch",
+                                          "parentProxy",
+                                          "mitmProxy",
+                                          "tlsTerminate",
+                                          NULL};
     const json_t *network = json_object_get(sandbox, "network");
     const json_t *files = json_object_get(sandbox, "filesystem");
     json_t *ignored = json_object_get(sandbox, "ignoreViolations");
@@ -159,6 +234,8 @@ static void import_sandbox(struct import *import, const json_t *sandbox)
     }
     if (json_is_object(ignored))
         json_object_set(import->policy, "ignoreViolations", ignored);
+    if (json_object_get(sandbox, "credentials"))
+        json_object_set(import->policy, "credentials", json_object_get(sandbox, "credentials"));
     import_note_others(import, sandbox, known, "keys of sandbox without a counterpart");
     import_note_others(import, network, network_known, "keys of sandbox.network without a counterpart");
     import_note_others(import, files, paths, "keys of sandbox.filesystem without a counterpart");

@@ -1,8 +1,10 @@
 /* Codex's config.toml: its sandbox mode, or the permission profile that is its
  * default, and which variables commands get. The longest path wins in Codex's
  * profiles and among our rules alike. */
+#include "base/path.h"
 #include "base/text.h"
 #include "policy/import.h"
+#include "policy/pattern.h"
 
 enum { EXTENDS_MAX = 8, ROOTS_MAX = 64 };
 
@@ -13,11 +15,26 @@ struct profile {
     size_t root_count;
     bool listed;
     bool minimal;
+    bool networked; /* as the last says that speaks of it */
+    bool limited;
+    json_t *domains;
 };
 
 static const char *string_at(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
+}
+
+/* As in Codex: names at the top of every writable root, which stay readable. */
+static void protect_names(struct import *import)
+{
+    static const char *const names[] = {".git/", ".agents/", ".codex/", ".aws/"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        import_add(import, "filesystem", "protect", slice_of(names[i]));
+    import_note(import,
+                ".git is read-only, as in Codex, at any depth; without \".git/\" in filesystem.protect git commit "
+                "works, and hooks, configuration and what else runs code later stay protected");
 }
 
 static void set_preset(struct import *import, const char *preset)
@@ -30,11 +47,10 @@ static void set_preset(struct import *import, const char *preset)
 
 /* ---- sandbox_mode ---- */
 
-static bool import_mode(struct import *import, const json_t *config, struct error *err)
+static bool import_mode(struct import *import, const json_t *config, const char *mode, struct error *err)
 {
     static const char *const known[] = {"writable_roots", "network_access", "exclude_slash_tmp",
                                         "exclude_tmpdir_env_var", NULL};
-    const char *mode = string_at(config, "sandbox_mode");
     const json_t *more = json_object_get(config, "sandbox_workspace_write");
     const json_t *roots = json_object_get(more, "writable_roots");
 
@@ -59,9 +75,7 @@ static bool import_mode(struct import *import, const json_t *config, struct erro
     if (json_is_true(json_object_get(more, "network_access")))
         import_set(import, "network", "mode", json_string("host"));
     import_note(import, "/tmp is the run's own, and gone afterwards; \"tmp\": \"host\" in filesystem for Codex's");
-    import_note(import,
-                "of .git only hooks, configuration and what else runs code later is protected, so that git commit "
-                "works; \"protect\": [\".git/\"] in filesystem for Codex's");
+    protect_names(import);
     import_note_others(import, more, known, "keys of sandbox_workspace_write without a counterpart");
     return true;
 }
@@ -75,6 +89,21 @@ static const char *access_of(const char *word)
     return word && (strcmp(word, "deny") == 0 || strcmp(word, "none") == 0) ? "none" : NULL;
 }
 
+/* What Codex takes for a mistake is not to be guessed at: "..", and patterns that grant. */
+static bool check_place(const char *path, const char *access, struct error *err)
+{
+    struct slice rest = slice_of(path);
+    struct slice name;
+
+    if (strcmp(access, "none") != 0 && name_has_wildcard(rest))
+        return error_set(err, "\"%s\" is a pattern, which can only be denied", path);
+    while (path_next(&rest, &name)) {
+        if (slice_is(name, ".."))
+            return error_set(err, "\"%s\" must not lead out with \"..\"", path);
+    }
+    return true;
+}
+
 static bool import_entry(struct profile *profile, struct slice base, const char *below, const json_t *value,
                          struct error *err)
 {
@@ -84,6 +113,10 @@ static bool import_entry(struct profile *profile, struct slice base, const char 
 
     if (!access)
         return error_set(err, "\"%s\" needs one of \"read\", \"write\", \"deny\"", below);
+    if (!check_place(base.ptr, access, err) || !check_place(below, access, err))
+        return false;
+    if (below[0] == '/')
+        return error_set(err, "\"%s\" must lie below \"%s\"", below, base.ptr);
     if (strcmp(below, ".") != 0)
         path = slice_of(arena_printf(import->arena, "%s/%s", base.ptr, import_path(import, slice_of(below)).ptr));
     if (strcmp(access, "none") == 0)
@@ -143,6 +176,9 @@ static bool import_files(struct profile *profile, const json_t *files, struct er
     {
         if (strcmp(key, "glob_scan_max_depth") == 0)
             continue;
+        if (key[0] != ':' && key[0] != '/' && strncmp(key, "~/", 2) != 0 && strcmp(key, "~") != 0)
+            return error_set(
+                err, "filesystem.\"%s\": it must be absolute, begin with \"~/\", or be one of Codex's words", key);
         bool good = key[0] == ':' ? import_special(profile, key, value, err)
                                   : import_below(profile, import_path(profile->import, slice_of(key)), value, err);
         if (!good)
@@ -159,30 +195,49 @@ static void import_names(struct import *import, const json_t *names, const char 
     json_object_foreach((json_t *)names, name, value)
     {
         bool allow = json_is_string(value) && strcmp(json_string_value(value), "allow") == 0;
-        if (allow || denied)
-            import_add(import, "network", allow ? allowed : denied, slice_of(name));
+        if (!allow && !denied)
+            continue;
+        /* Two stars: the name itself, too. */
+        bool itself = strncmp(name, "**.", 3) == 0;
+        import_add(import, "network", allow ? allowed : denied, slice_of(itself ? name + 1 : name));
+        if (itself)
+            import_add(import, "network", allow ? allowed : denied, slice_of(name + 3));
     }
 }
 
-static void import_network(struct import *import, const json_t *network)
+/* What is said last counts, key by key; a host that anybody denies stays denied. */
+static void note_network(struct profile *profile, const json_t *network)
 {
     static const char *const known[] = {"enabled", "domains", "unix_sockets", "dangerously_allow_all_unix_sockets",
                                         "mode",    NULL};
-    const json_t *domains = json_object_get(network, "domains");
+    struct import *import = profile->import;
+    const json_t *enabled = json_object_get(network, "enabled");
     const char *mode = string_at(network, "mode");
 
-    if (!json_is_true(json_object_get(network, "enabled")))
-        return;
-    if (json_object_size(domains))
-        import_names(import, domains, "allowedDomains", "deniedDomains");
-    else
-        import_set(import, "network", "mode", json_string("host"));
+    if (json_is_boolean(enabled))
+        profile->networked = json_is_true(enabled);
+    json_object_update(profile->domains, json_object_get(network, "domains"));
     import_names(import, json_object_get(network, "unix_sockets"), "allowUnixSockets", NULL);
     if (json_is_true(json_object_get(network, "dangerously_allow_all_unix_sockets")))
         import_set(import, "network", "allowAllUnixSockets", json_true());
-    if (mode && strcmp(mode, "limited") == 0)
-        import_note(import, "network.mode \"limited\": methods of HTTP requests are not looked at");
+    if (mode)
+        profile->limited = strcmp(mode, "full") != 0;
     import_note_others(import, network, known, "keys of network without a counterpart");
+}
+
+static void import_network(struct profile *profile)
+{
+    struct import *import = profile->import;
+
+    if (!profile->networked)
+        return;
+    if (profile->limited) {
+        import_note(import, "network.mode \"limited\": methods of HTTP requests are not looked at here, so there is no "
+                            "network; name hosts in network.allowedDomains if they may be sent anything");
+        return;
+    }
+    import_names(import, profile->domains, "allowedDomains", "deniedDomains");
+    import_set(import, "network", "mode", json_string(json_object_size(profile->domains) ? "filtered" : "host"));
 }
 
 /* Those that a profile extends come first. */
@@ -216,8 +271,14 @@ static bool import_profile(struct profile *profile, const char *name, struct err
         }
         if (!import_files(profile, json_object_get(chain[count], "filesystem"), err))
             return false;
-        import_network(profile->import, json_object_get(chain[count], "network"));
+        note_network(profile, json_object_get(chain[count], "network"));
     }
+    import_network(profile);
+    if (name && strcmp(name, ":workspace") == 0) {
+        for (size_t i = 1; i < profile->root_count; i++)
+            import_rule(profile->import, profile->roots[i], "write");
+    }
+    protect_names(profile->import);
     if (profile->listed) {
         import_set(profile->import, "filesystem", "readMode", json_string("listed"));
         import_set(profile->import, "filesystem", "platformDefaults", json_boolean(profile->minimal));
@@ -227,11 +288,40 @@ static bool import_profile(struct profile *profile, const char *name, struct err
 
 /* ---- shell_environment_policy ---- */
 
+/* In Codex the case of letters does not count. */
+static struct slice in_case(struct import *import, struct slice text, bool upper)
+{
+    char *copy = arena_printf(import->arena, "%.*s", (int)text.len, text.ptr);
+
+    for (size_t i = 0; i < text.len; i++) {
+        char byte = copy[i];
+        if (upper ? byte >= 'a' && byte <= 'z' : byte >= 'A' && byte <= 'Z')
+            copy[i] = (char)(byte ^ ('a' ^ 'A'));
+    }
+    return (struct slice){copy, text.len};
+}
+
 static void import_patterns(struct import *import, const json_t *list, const char *key)
 {
-    for (size_t i = 0; i < json_array_size(list); i++)
-        if (json_is_string(json_array_get(list, i)))
-            import_add(import, "environment", key, json_slice(json_array_get(list, i)));
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        if (!json_is_string(json_array_get(list, i)))
+            continue;
+        struct slice pattern = json_slice(json_array_get(list, i));
+        import_add(import, "environment", key, pattern);
+        if (strcmp(key, "deny") == 0) {
+            import_add(import, "environment", key, in_case(import, pattern, true));
+            import_add(import, "environment", key, in_case(import, pattern, false));
+        }
+    }
+}
+
+static bool is_included(struct import *import, const json_t *only, const char *name)
+{
+    for (size_t i = 0; i < json_array_size(only); i++)
+        if (json_is_string(json_array_get(only, i)) &&
+            name_matches(in_case(import, json_slice(json_array_get(only, i)), true), slice_of(name)))
+            return true;
+    return false;
 }
 
 static void import_environment(struct import *import, const json_t *shell)
@@ -242,12 +332,16 @@ static void import_environment(struct import *import, const json_t *shell)
     const json_t *only = json_object_get(shell, "include_only");
     json_t *set = json_object_get(shell, "set");
     bool is_core = inherit && strcmp(inherit, "core") == 0;
+    bool is_none = inherit && strcmp(inherit, "none") == 0;
 
-    if (is_core || (inherit && strcmp(inherit, "none") == 0) || json_array_size(only))
+    if (is_core || is_none || json_array_size(only))
         import_add(import, "environment", "pass", SLICE("!*"));
-    for (size_t i = 0; is_core && i < sizeof core / sizeof *core; i++)
-        import_add(import, "environment", "pass", slice_of(core[i]));
-    import_patterns(import, only, "pass");
+    for (size_t i = 0; is_core && i < sizeof core / sizeof *core; i++) {
+        if (json_array_size(only) == 0 || is_included(import, only, core[i]))
+            import_add(import, "environment", "pass", slice_of(core[i]));
+    }
+    if (!is_core && !is_none)
+        import_patterns(import, only, "pass");
     import_patterns(import, json_object_get(shell, "exclude"), "deny");
     if (json_object_size(set))
         import_set(import, "environment", "set", json_incref(set));
@@ -258,21 +352,47 @@ static void import_environment(struct import *import, const json_t *shell)
     import_note_others(import, shell, known, "keys of shell_environment_policy without a counterpart");
 }
 
+/* Of the profile that is chosen, else the general one. */
+static const char *mode_of(const json_t *config)
+{
+    const char *chosen = string_at(config, "profile");
+    const json_t *profile = chosen ? json_object_get(json_object_get(config, "profiles"), chosen) : NULL;
+    const char *mode = string_at(profile, "sandbox_mode");
+
+    return mode ? mode : string_at(config, "sandbox_mode");
+}
+
 bool import_codex(struct import *import, const json_t *config, struct error *err)
 {
-    static const char *const known[] = {"sandbox_mode", "sandbox_workspace_write",  "default_permissions",
-                                        "permissions",  "shell_environment_policy", NULL};
+    static const char *const known[] = {"sandbox_mode",
+                                        "sandbox_workspace_write",
+                                        "default_permissions",
+                                        "permissions",
+                                        "shell_environment_policy",
+                                        "profile",
+                                        "profiles",
+                                        NULL};
     const char *name = string_at(config, "default_permissions");
     struct profile profile = {.import = import,
                               .profiles = json_object_get(config, "permissions"),
                               .roots = {SLICE("$PROJECT_DIR")},
                               .root_count = 1};
+    const char *mode = mode_of(config);
 
     if (!json_is_object(config))
         return error_set(err, "this is no config.toml of Codex");
-    if (!(name ? import_profile(&profile, name, err) : import_mode(import, config, err)))
+    if (name && !mode) {
+        profile.domains = json_object();
+        bool good = import_profile(&profile, name, err);
+        json_decref(profile.domains);
+        if (!good)
+            return false;
+    } else if (!import_mode(import, config, mode, err)) {
         return false;
-    if (!name && profile.profiles)
+    }
+    if (name && mode)
+        import_note(import, "default_permissions: sandbox_mode counts, as in Codex, where both are given");
+    else if (!name && profile.profiles)
         import_note(import, "permissions: default_permissions names none of them, so sandbox_mode counts");
     import_environment(import, json_object_get(config, "shell_environment_policy"));
     import_note(import, "preset:base is beneath: secrets are hidden and tokens held back");

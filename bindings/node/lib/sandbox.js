@@ -144,8 +144,9 @@ class Sandbox {
     this.#customs.clear()
     this.#lists.clear()
     this.#files.remove()
-    this.#tmp?.close()
+    const tmp = this.#tmp
     this.#tmp = undefined
+    await tmp?.close()
     await session?.close()
   }
 

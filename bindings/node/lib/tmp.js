@@ -25,7 +25,10 @@ class SharedTmp {
     child.stdin.on('error', () => {})
     child.stderr.on('data', text => (complaints += text))
     this.#place = new Promise((resolve, reject) => {
-      child.once('error', cause => reject(new SandboxUnsupportedError(`${binary} cannot be run: ${cause.message}`)))
+      child.once('error', cause => {
+        this.#gone = true
+        reject(new SandboxUnsupportedError(`${binary} cannot be run: ${cause.message}`))
+      })
       child.once('exit', () => {
         this.#gone = true
         reject(new SandboxUnsupportedError(complaints.trim().replaceAll('cloche: ', '') || 'no /tmp can be shared here'))
@@ -51,8 +54,12 @@ class SharedTmp {
     return place
   }
 
+  // Once it is gone.
   close() {
-    this.#child.stdin.destroy()
+    const child = this.#child
+    child.stdin?.destroy()
+    child.ref()
+    return new Promise(resolve => (this.#gone ? resolve() : child.once('exit', () => resolve())))
   }
 }
 
