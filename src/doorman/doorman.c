@@ -211,21 +211,23 @@ static void serve(struct house *house, const struct seccomp_notif *call)
     pool_give_back(house, request);
 }
 
-static void receive_calls(struct house *house)
+static void receive_calls(struct house *house, atomic_uint *taken)
 {
     uint64_t synchronous = SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP;
 
     ioctl(house->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, synchronous); /* since Linux 6.6 */
     for (;;) {
         struct seccomp_notif call = {0};
-        if (ioctl(house->listener, SECCOMP_IOCTL_NOTIF_RECV, &call) == 0)
+        if (ioctl(house->listener, SECCOMP_IOCTL_NOTIF_RECV, &call) == 0) {
+            atomic_fetch_add(taken, 1);
             serve(house, &call);
-        else if (errno != EINTR && errno != ENOENT)
+        } else if (errno != EINTR && errno != ENOENT) {
             return;
+        }
     }
 }
 
-void doorman_main(void *argument, int socket, int records, pid_t init)
+void doorman_main(void *argument, int socket, int records, pid_t init, atomic_uint *taken)
 {
     const struct plan *plan = argument;
     static struct house house;
@@ -253,7 +255,7 @@ void doorman_main(void *argument, int socket, int records, pid_t init)
     own_view_make(&house);
     if (!be_interruptible() || !confine_doorman(&house) || !fetch_start(&house) || !pool_start_threads(&house))
         _exit(1);
-    receive_calls(&house);
+    receive_calls(&house, taken);
     _exit(1);
 }
 

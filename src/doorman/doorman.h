@@ -6,13 +6,15 @@
 
 #include "plan/plan.h"
 
+#include <stdatomic.h>
 #include <sys/types.h>
 
 /* The whole life of the doorman's process. `argument` is the plan (const struct
  * plan *); over `socket` come the listener of the command's filter and its
  * Landlock ruleset; over `records` goes what the supervisor is told (records.h; -1:
- * nothing is); `init` is pid 1 of the run, whose namespaces are entered. */
-void doorman_main(void *argument, int socket, int records, pid_t init);
+ * nothing is); `init` is pid 1 of the run, whose namespaces are entered; `taken`
+ * counts the calls that were taken up, for the supervisor to see. */
+void doorman_main(void *argument, int socket, int records, pid_t init, atomic_uint *taken);
 
 /* In the supervisor, once that process has ended. */
 void doorman_clear_away(void);

@@ -4,7 +4,11 @@
  *
  * Many commands end before anything is asked of it, so it is not made before: the
  * supervisor looks at the message for it, which stays where it is, and waits with
- * the listener for the first call. It never reads one. */
+ * the listener for the first call. It never reads one.
+ *
+ * Afterwards it looks at the listener, at most once a second, whether calls wait there
+ * that nobody takes up (attack 69): each look costs a wake-up, none where nothing is
+ * asked. With unix datagrams the attendant is there first and has the listener alone. */
 #include "jail/attendant.h"
 
 #include "base/fd.h"
@@ -15,6 +19,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -22,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SENT_MAX = 4, ATTEMPTS = 2000 };
+enum { SENT_MAX = 4, ATTEMPTS = 2000, BETWEEN_LOOKS = 1000 /* milliseconds */, IDLE_LOOKS_MAX = 10 };
 
 static void attend(const struct attending *attending, pid_t supervisor, pid_t init)
 {
@@ -43,7 +48,7 @@ static void attend(const struct attending *attending, pid_t supervisor, pid_t in
         (keeps && dup3(kept, KEPT, O_CLOEXEC) < 0))
         _exit(1);
     close_range(keeps ? KEPT + 1 : KEPT, ~0U, 0);
-    attending->attendant->main(attending->attendant->argument, SOCKET, keeps ? KEPT : -1, init);
+    attending->attendant->main(attending->attendant->argument, SOCKET, keeps ? KEPT : -1, init, attending->taken);
     _exit(1);
 }
 
@@ -51,13 +56,15 @@ static bool start(struct attending *attending, pid_t init, struct error *err)
 {
     pid_t supervisor = getpid();
 
+    attending->taken = mmap(NULL, sizeof *attending->taken, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (attending->taken == MAP_FAILED)
+        return error_set_errno(err, errno, "cannot share memory with %s", attending->attendant->name);
     attending->pid = fork();
     if (attending->pid < 0)
         return error_set_errno(err, errno, "cannot make a process for %s", attending->attendant->name);
     if (attending->pid == 0)
         attend(attending, supervisor, init);
     fd_close(&attending->socket);
-    fd_close(&attending->listener);
     attending->pidfd = (int)syscall(SYS_pidfd_open, attending->pid, 0);
     if (attending->pidfd < 0)
         return error_set_errno(err, errno, "cannot watch %s", attending->attendant->name);
@@ -76,6 +83,34 @@ int attending_watched(const struct attending *attending)
     if (attending->pidfd >= 0)
         return attending->pidfd;
     return attending->listener >= 0 ? attending->listener : attending->socket;
+}
+
+int attending_calls(const struct attending *attending)
+{
+    return attending->pidfd >= 0 && attending->next.milliseconds == 0 ? attending->listener : -1;
+}
+
+int attending_patience(const struct attending *attending, int patience)
+{
+    int left = deadline_patience(&attending->next);
+
+    return left >= 0 && (patience < 0 || left < patience) ? left : patience;
+}
+
+bool attending_answers(struct attending *attending, short events)
+{
+    if (attending->next.milliseconds) {
+        if (deadline_is_over(&attending->next))
+            attending->next = (struct deadline){0};
+    } else if (events & POLLIN) {
+        unsigned taken = atomic_load(attending->taken);
+        attending->idle_looks = taken == attending->taken_before ? attending->idle_looks + 1 : 0;
+        attending->taken_before = taken;
+        attending->next = deadline_after(BETWEEN_LOOKS);
+    } else if (events) {
+        fd_close(&attending->listener); /* nobody is left who could ask */
+    }
+    return attending->idle_looks <= IDLE_LOOKS_MAX;
 }
 
 /* The first of the descriptors that are waiting in the socket. */
@@ -128,6 +163,7 @@ void attending_end(struct attending *attending)
     while (waitpid(attending->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     attending->pid = -1;
+    munmap(attending->taken, sizeof *attending->taken);
     if (attending->attendant->ended)
         attending->attendant->ended();
 }

@@ -184,6 +184,7 @@ enum {
     POLLED_REPORTS,
     POLLED_SIGNALS,
     POLLED_DOORMAN,
+    POLLED_CALLS,
     POLLED_TRIPWIRE,
     POLLED_WATCHES,
     POLLED_COUNT = POLLED_WATCHES + JAIL_WATCHES_MAX
@@ -194,11 +195,12 @@ static int wait_for_news(const struct supervised *run, struct pollfd polled[POLL
     polled[POLLED_REPORTS] = (struct pollfd){.fd = run->control, .events = POLLIN};
     polled[POLLED_SIGNALS] = (struct pollfd){.fd = run->signals, .events = POLLIN};
     polled[POLLED_DOORMAN] = (struct pollfd){.fd = attending_watched(&run->doorman), .events = POLLIN};
+    polled[POLLED_CALLS] = (struct pollfd){.fd = attending_calls(&run->doorman), .events = POLLIN};
     polled[POLLED_TRIPWIRE] = (struct pollfd){.fd = tripwire_watched(&run->tripwire), .events = POLLIN};
     for (size_t i = 0; i < run->watch_count; i++)
         polled[POLLED_WATCHES + i] =
             (struct pollfd){.fd = run->watches[i].fd, .events = run->watches[i].vital ? 0 : POLLIN};
-    return poll(polled, POLLED_WATCHES + run->watch_count, patience);
+    return poll(polled, POLLED_WATCHES + run->watch_count, attending_patience(&run->doorman, patience));
 }
 
 /* False if the run cannot go on. */
@@ -231,6 +233,16 @@ static bool hear_doorman(struct supervised *run, short events)
     case ATTENDING_ENDED:
         break;
     }
+    run->doorman_gone = true;
+    return false;
+}
+
+/* False if the run cannot go on. */
+static bool doorman_answers(struct supervised *run, short events)
+{
+    if (attending_answers(&run->doorman, events))
+        return true;
+    log_error("%s does not answer", run->doorman.attendant->name);
     run->doorman_gone = true;
     return false;
 }
@@ -298,7 +310,8 @@ bool supervise(struct supervised *run, struct report *report, bool *timed_out)
         if (polled[POLLED_TRIPWIRE].revents)
             tripwire_hear(&run->tripwire);
         if (!serve_watches(run, polled + POLLED_WATCHES) ||
-            (polled[POLLED_DOORMAN].revents && !hear_doorman(run, polled[POLLED_DOORMAN].revents))) {
+            (polled[POLLED_DOORMAN].revents && !hear_doorman(run, polled[POLLED_DOORMAN].revents)) ||
+            !doorman_answers(run, polled[POLLED_CALLS].revents)) {
             end_now(run);
             return false;
         }

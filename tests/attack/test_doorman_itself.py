@@ -85,23 +85,21 @@ def test_e69_a_killed_doorman_ends_the_run_and_lets_nothing_through(jail):
     assert not (project / ".bashrc").exists()
 
 
-def test_e69_a_doorman_that_does_not_answer_ends_the_run_or_waits_but_opens_nothing(jail):
-    """Stopped by the host: calls wait, and the run can be ended as always."""
+def test_e69_a_doorman_that_does_not_answer_ends_the_run_and_opens_nothing(jail):
+    """Stopped by the host. Another one, stopped where nobody asks anything of it, does no harm."""
     project = jail.person.project
-    with Running(jail, "while sleep 0.02; do echo evil >.bashrc; done 2>/dev/null") as run:
-        doorman = run.doorman()
-        os.kill(doorman, signal.SIGSTOP)
-        try:
-            time.sleep(0.5)
-            run.process.terminate()
-            run.process.communicate(timeout=PATIENCE)
-        finally:
-            try:
-                os.kill(doorman, signal.SIGCONT)
-            except ProcessLookupError:
-                pass
-    assert not (project / ".bashrc").exists()
+    with Running(jail, "while sleep 0.02; do echo evil >.bashrc; done 2>/dev/null") as run, \
+         Running(jail, "echo x >made; sleep 14; echo still there") as other:
+        stopped = [run.doorman(), other.doorman()]
+        for doorman in stopped:
+            os.kill(doorman, signal.SIGSTOP)
+        said, complaints = run.process.communicate(timeout=PATIENCE)
+        calm, _ = other.process.communicate(timeout=PATIENCE)
     assert run.process.returncode not in (0, None)
+    assert "cloche: the doorman does not answer" in complaints, complaints
+    assert (calm, other.process.returncode) == ("still there\n", 0)
+    assert not (project / ".bashrc").exists()
+    assert not [pid for pid in stopped if os.path.exists(f"/proc/{pid}/fd/0")], "both are gone"
 
 
 def test_h105_the_doorman_holds_no_capability_but_to_read_arguments_and_stands_under_a_filter(jail):
