@@ -5,6 +5,7 @@
 #include "doorman/announce.h"
 #include "doorman/destination.h"
 #include "doorman/judge.h"
+#include "doorman/own_view.h"
 #include "doorman/perform.h"
 #include "doorman/tell.h"
 
@@ -23,27 +24,31 @@ static bool is_socket(int fd, int *error)
     return *error == 0;
 }
 
+static int bind_in(const struct request *request, int directory, const char *last)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t length = strlen(last);
+
+    if (length >= sizeof address.sun_path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memcpy(address.sun_path, last, length + 1);
+    if (fchdir(directory) < 0)
+        return -1;
+    return bind(request->socket, (struct sockaddr *)&address, sizeof address);
+}
+
 /* With the bytes the caller gave, which become the socket's address: nobody can
  * have changed what they lead to, for the lock is ours alone. Only what leads
  * through /proc would lead the doorman elsewhere: then by its last component. */
 static int bind_there(const struct request *request, const struct place *place)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-
-    if (!place->by_hand) {
-        if (request->operands[0].base >= 0 && fchdir(request->operands[0].base) < 0)
-            return -1;
-        return bind(request->socket, (const struct sockaddr *)&request->address, request->address_length);
-    }
-    size_t length = strlen(place->last);
-    if (length >= sizeof address.sun_path) {
-        errno = ENAMETOOLONG;
+    if (place->by_hand)
+        return bind_in(request, place->directory, place->last);
+    if (request->operands[0].base >= 0 && fchdir(request->operands[0].base) < 0)
         return -1;
-    }
-    memcpy(address.sun_path, place->last, length + 1);
-    if (fchdir(place->directory) < 0)
-        return -1;
-    return bind(request->socket, (struct sockaddr *)&address, sizeof address);
+    return bind(request->socket, (const struct sockaddr *)&request->address, request->address_length);
 }
 
 static void remember_socket(struct house *house, const struct place *place)
@@ -79,6 +84,12 @@ static struct answer bind_path(struct worker *worker, const struct request *requ
     struct answer answer = answer_error(error);
     if (!error) {
         answer = answer_of(bind_there(request, &place));
+        /* Writable, but not on its mount. The socket's own address is short then. */
+        if (answer.error == EROFS && entry.name.kind == NAME_KNOWN) {
+            FD_CLEANUP int own = own_view_directory(house, place.directory, name_slice(&entry.name));
+            if (own >= 0)
+                answer = answer_of(bind_in(request, own, place.last));
+        }
         if (!answer.error)
             remember_socket(house, &place);
     }
