@@ -169,12 +169,18 @@ typedef void cloche_event_callback(void *argument, cloche_process *process, cons
 CLOCHE_API void cloche_session_on_event(cloche_session *session, cloche_event_callback *callback, void *argument);
 
 /* A host that no list of a filtered network names. The connection waits, five minutes
- * at most, until cloche_answer says yes or no: in the callback or later. */
+ * at most, until cloche_answer says yes or no: in the callback or later. Where "--ask" is among
+ * the session's arguments, also files and unix sockets of the host that nothing in the policy
+ * allows: the call that wants one waits likewise. */
 struct cloche_question {
     size_t size;
-    uint32_t number; /* of the process's */
-    const char *host;
+    uint32_t number;  /* of the process's */
+    const char *host; /* NULL: it is about something else */
     uint16_t port;
+    const char *kind;    /* "host", "read", "write", "unix" */
+    const char *path;    /* of the file or socket, or "@name"; NULL: it is about a host */
+    const char *program; /* that wants it; NULL: not told */
+    pid_t pid;           /* 0: not told */
 };
 
 typedef void cloche_ask_callback(void *argument, cloche_process *process, const struct cloche_question *question);
@@ -182,10 +188,14 @@ typedef void cloche_ask_callback(void *argument, cloche_process *process, const 
 /* For commands started from then on. Without one, what no list names is refused. */
 CLOCHE_API void cloche_session_on_ask(cloche_session *session, cloche_ask_callback *callback, void *argument);
 
-/* A yes is for one connection. `reason` is what the client and the log are told of a
- * no; NULL: nothing. */
+/* A yes is for one connection, or one call. `reason` is what the client and the log are told
+ * of a no; NULL: nothing. */
 CLOCHE_API bool cloche_answer(cloche_process *process, uint32_t number, bool allow, const char *reason,
                               cloche_error **error);
+
+/* The same for the rest of the run: of a directory that may be written, with all below it. */
+CLOCHE_API bool cloche_answer_for_run(cloche_process *process, uint32_t number, bool allow, const char *reason,
+                                      cloche_error **error);
 
 /* A descriptor that can be read when there is something to dispatch: events, or
  * questions, or the end of a process. Only for poll and its kin. */

@@ -32,6 +32,7 @@ struct cloche_session {
     struct words arguments;
     struct words policy;
     bool filtered;   /* so that lists of hosts can be replaced */
+    bool asks;       /* "--ask" is among the arguments: not only about hosts */
     int tmp;         /* holds the /tmp that its commands share; -1: each has its own */
     bool tmp_wanted; /* the policy says so; else it is only the habit of sessions */
     int epoll;

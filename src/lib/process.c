@@ -58,7 +58,7 @@ struct ends {
 static bool open_ends(cloche_process *process, struct ends *ends, cloche_error **error)
 {
     bool good = make_pair(&process->lifeline, &ends->lifeline) && make_pair(&process->events.fd, &ends->events) &&
-                (!process->session->filtered || make_pair(&process->talk.fd, &ends->talk));
+                ((!process->session->filtered && !process->session->asks) || make_pair(&process->talk.fd, &ends->talk));
 
     return good || fail(error, CLOCHE_ERROR_SYSTEM, errno, "cannot make the descriptors of a run");
 }

@@ -123,6 +123,8 @@ static bool fill(cloche_session *session, const cloche_policy *policy, const str
     session->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (session->epoll < 0)
         return fail(error, CLOCHE_ERROR_SYSTEM, errno, "cannot watch over processes");
+    for (size_t i = 0; options.arguments && options.arguments[i]; i++)
+        session->asks = session->asks || strcmp(options.arguments[i], "--ask") == 0;
     return words_add_all(&session->arguments, options.arguments, error) &&
            (!policy || words_add_all(&session->policy, (const char *const *)policy->options.items, error));
 }

@@ -1,4 +1,4 @@
-/* With the supervisor of a run: it asks about hosts, and is told answers and new
+/* With the supervisor of a run: it asks about hosts and files, and is told answers and new
  * lists. docs/node.md has the lines. */
 #include "lib/handles.h"
 
@@ -43,8 +43,17 @@ bool talk_note(cloche_process *process, const char *line, size_t length)
         .number = (uint32_t)json_integer_value(json_object_get(root, "ask")),
         .host = json_string_value(json_object_get(root, "host")),
         .port = (uint16_t)json_integer_value(json_object_get(root, "port")),
+        .kind = "host",
+        .program = json_string_value(json_object_get(root, "program")),
+        .pid = (pid_t)json_integer_value(json_object_get(root, "pid")),
     };
-    bool is_question = json_is_integer(json_object_get(root, "ask")) && question.host;
+    static const char *const kinds[] = {"read", "write", "unix"};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !question.host && !question.path; i++) {
+        question.kind = kinds[i];
+        question.path = json_string_value(json_object_get(root, kinds[i]));
+    }
+    bool is_question = json_is_integer(json_object_get(root, "ask")) && (question.host || question.path);
 
     if (is_question && process->session->on_ask)
         process->session->on_ask(process->session->ask_argument, process, &question);
@@ -52,10 +61,13 @@ bool talk_note(cloche_process *process, const char *line, size_t length)
     return is_question;
 }
 
-bool cloche_answer(cloche_process *process, uint32_t number, bool allow, const char *reason, cloche_error **error)
+static bool send_answer(cloche_process *process, uint32_t number, bool allow, bool whole_run, const char *reason,
+                        cloche_error **error)
 {
     json_t *answer = json_pack("{s:I, s:b}", "answer", (json_int_t)number, "allow", (int)allow);
 
+    if (answer && whole_run)
+        json_object_set_new(answer, "for", json_string("run"));
     if (answer && reason)
         json_object_set_new(answer, "reason", json_string(reason));
     char *line = answer ? json_dumps(answer, JSON_COMPACT) : NULL;
@@ -63,4 +75,15 @@ bool cloche_answer(cloche_process *process, uint32_t number, bool allow, const c
     bool good = line ? process->talk.fd < 0 || talk_send(process, line, error) : fail_memory(error);
     free(line);
     return good;
+}
+
+bool cloche_answer(cloche_process *process, uint32_t number, bool allow, const char *reason, cloche_error **error)
+{
+    return send_answer(process, number, allow, false, reason, error);
+}
+
+bool cloche_answer_for_run(cloche_process *process, uint32_t number, bool allow, const char *reason,
+                           cloche_error **error)
+{
+    return send_answer(process, number, allow, true, reason, error);
 }

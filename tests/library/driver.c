@@ -26,9 +26,10 @@ static const char *project;
         }                                                               \
     } while (0)
 
-static cloche_session *session_of(const char *json, cloche_error **error)
+static cloche_session *session_with(const char *json, const char *const *arguments, cloche_error **error)
 {
-    struct cloche_options options = {.size = sizeof options, .binary = binary, .project = project};
+    struct cloche_options options = {
+        .size = sizeof options, .binary = binary, .project = project, .arguments = arguments};
     cloche_policy *policy = cloche_policy_new(error);
 
     REQUIRE(policy);
@@ -38,6 +39,11 @@ static cloche_session *session_of(const char *json, cloche_error **error)
     cloche_session *session = cloche_session_new(policy, &options, error);
     cloche_policy_free(policy);
     return session;
+}
+
+static cloche_session *session_of(const char *json, cloche_error **error)
+{
+    return session_with(json, NULL, error);
 }
 
 static cloche_session *good_session(const char *json)
@@ -197,6 +203,34 @@ static void ask(void *argument, cloche_process *process, const struct cloche_que
     (void)argument;
     printf("asked %s:%u\n", question->host, (unsigned)question->port);
     REQUIRE(cloche_answer(process, question->number, allow, allow ? NULL : "not today", NULL));
+}
+
+static void ask_about_files(void *argument, cloche_process *process, const struct cloche_question *question)
+{
+    const char *name = question->path ? strrchr(question->path, '/') : "";
+    bool (*answer)(cloche_process *, uint32_t, bool, const char *, cloche_error **) =
+        strcmp(name, "/kept") == 0 ? cloche_answer_for_run : cloche_answer;
+
+    (void)argument;
+    REQUIRE(!question->host && question->program && question->pid > 1);
+    printf("asked to %s %s\n", question->kind, name);
+    REQUIRE(answer(process, question->number, strcmp(name, "/refused") != 0, NULL, NULL));
+}
+
+/* The project is in a home that is hidden but for it. */
+static void test_ask_about_files(void)
+{
+    static const char *const arguments[] = {"--ask", NULL};
+    cloche_error *error = NULL;
+    cloche_session *session = session_with(NULL, arguments, &error);
+
+    REQUIRE(session);
+    REQUIRE(run(session, "echo x > ../alone") != 0); /* nobody was to be asked */
+    cloche_session_on_ask(session, ask_about_files, NULL);
+    REQUIRE(run(session, "echo x > ../once") == 0);
+    REQUIRE(run(session, "echo x > ../refused") != 0);
+    REQUIRE(run(session, "mkdir ../kept && echo x > ../kept/one && echo x > ../kept/two") == 0);
+    cloche_session_free(session);
 }
 
 static void test_ask(void)
@@ -462,17 +496,9 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } tests[] = {
-        {"events", test_events},
-        {"ends", test_ends},
-        {"update", test_update},
-        {"threads", test_threads},
-        {"many", test_many},
-        {"orphan", test_orphan},
-        {"descriptors", test_descriptors},
-        {"misuse", test_misuse},
-        {"wrap", test_wrap},
-        {"ask", test_ask},
-        {"tmp", test_tmp},
+        {"events", test_events}, {"ends", test_ends},     {"update", test_update},           {"threads", test_threads},
+        {"many", test_many},     {"orphan", test_orphan}, {"descriptors", test_descriptors}, {"misuse", test_misuse},
+        {"wrap", test_wrap},     {"ask", test_ask},       {"files", test_ask_about_files},   {"tmp", test_tmp},
     };
 
     if (argc < 4)

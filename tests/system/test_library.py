@@ -16,7 +16,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("CLOCHE_BUILD") or TOP / "build")
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-g"]
 
-EXPORTED = """cloche_abi cloche_annotate cloche_answer cloche_dispatch cloche_error_code cloche_error_free cloche_error_number cloche_error_text
+EXPORTED = """cloche_abi cloche_annotate cloche_answer cloche_answer_for_run cloche_dispatch cloche_error_code cloche_error_free cloche_error_number cloche_error_text
 cloche_explain cloche_free cloche_kill cloche_policy_add_file cloche_policy_add_json cloche_policy_add_preset
 cloche_policy_free cloche_policy_new cloche_process_free cloche_process_pid cloche_session_fd cloche_session_free
 cloche_session_new cloche_session_on_ask cloche_session_on_event cloche_session_update cloche_signal cloche_spawn cloche_version cloche_wait
@@ -91,6 +91,14 @@ def test_hosts_are_asked_about_and_lists_replaced_while_commands_run(drive, worl
     said, complaints = asking.communicate(timeout=PATIENCE * 3)
     assert (asking.returncode, complaints) == (0, "")
     assert said.splitlines() == ["asked other.test:80", "asked packages.test:80"]
+
+
+def test_files_are_asked_about_where_that_is_wanted(drive, person):
+    answer = drive("files")
+    assert answer.returncode == 0, answer
+    assert answer.stdout.splitlines() == ["asked to write /once", "asked to write /refused", "asked to write /kept"]
+    assert sorted(path.name for path in person.home.iterdir() if not path.name.startswith(".")) == ["kept", "once", "project"]
+    assert sorted(os.listdir(person.home / "kept")) == ["one", "two"]
 
 
 def test_misuse_is_answered_with_a_reason(drive, person):

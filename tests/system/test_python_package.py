@@ -97,6 +97,27 @@ server.shutdown(); server.server_close()
     assert lines[2:] == ["403 403 403 403 403 ", "200 403 403 403 403 "]
 
 
+def test_files_are_asked_about_where_that_is_wanted(programmer):
+    said = python(programmer, """
+asked = []
+def ask(question):
+    asked.append((question.kind, os.path.basename(question.path), question.host, question.pid > 1))
+    return {"kept": cloche.Allow.RUN, "once": True, "twice": cloche.Allow.ONCE}.get(asked[-1][1], "no")
+script = "mkdir ../kept; echo x > ../kept/x; echo x > ../once; echo x > ../once; echo x > ../twice; echo x > ../other"
+done = cloche.run(script, ask=ask, options=["-q", "--ask"], capture_output=True, text=True)
+print(asked)
+async def slowly(question):
+    await asyncio.sleep(0.05)
+    return question.path.endswith("/later")
+print(asyncio.run(cloche.async_run("echo x > ../later", ask=slowly, options=["-q", "--ask"], capture_output=True)).returncode)
+""")
+    asked = [("write", name, "", True) for name in ("kept", "once", "once", "twice", "other")]
+    assert said.splitlines() == [str(asked), "0"]
+    made = {path.name for path in programmer.home.iterdir()}
+    assert {"kept", "once", "twice", "later"} <= made and "other" not in made
+    assert (programmer.home / "kept/x").read_text() == "x\n"
+
+
 def test_events_come_while_the_command_runs(programmer):
     said = python(programmer, """
 process = cloche.Popen("mkdir one; read line; mkdir two", stdin=subprocess.PIPE, options=["-q", "--deny-write", "one", "--deny-write", "two"], stderr=subprocess.DEVNULL)
@@ -225,6 +246,7 @@ SAID = [
     "hello\nfs.write locked denied\n",
     "mkdir locked\n3\n",
     "Connection blocked by network allowlist\n\n['use the mirror']\n",
+    "0\n",
     "[b'0\\n', b'1\\n', b'2\\n']\n",
     "hello\n1\n",
     "True False\n",

@@ -58,7 +58,7 @@ class _Listener:
 
     async def _answer(self, writer: asyncio.StreamWriter, said: Any) -> None:
         try:
-            given = self._ask(Question(said["host"], said["port"])) if self._ask else False
+            given = self._ask(Question.of(said)) if self._ask else False
             words = answer(said["ask"], await given if inspect.isawaitable(given) else given)
         except Exception:  # whatever the callback raises is a no
             words = failed_answer(said["ask"])

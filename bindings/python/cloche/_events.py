@@ -5,6 +5,7 @@ The supervisor and we say JSON objects to each other, one a line, over a socket
 
 from __future__ import annotations
 
+import enum
 import json
 from dataclasses import dataclass, field
 from typing import Any, Awaitable, Callable, Mapping, Optional, Union
@@ -39,16 +40,37 @@ class Event:
 
 @dataclass(frozen=True)
 class Question:
-    """May the command connect there? No list of the policy names it."""
+    """May the command connect there? No list of the policy names it. With "--ask" among the
+    options also: may it read or write that file, or connect to that unix socket?"""
 
-    host: str
+    host: str  # "" if it is about something else
     port: int
+    kind: str = "host"  # host read write unix
+    path: Optional[str] = None  # of the file or socket
+    program: Optional[str] = None  # that wants it
+    pid: Optional[int] = None
+
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> "Question":
+        if "host" in said:
+            return cls(said["host"], said["port"])
+        kind = next(kind for kind in ("read", "write", "unix") if kind in said)
+        return cls("", 0, kind, said[kind], said.get("program"), said.get("pid"))
 
 
-Ask = Callable[[Question], Union[bool, str]]
-"""Only True allows. A text denies with that reason."""
+class Allow(enum.Enum):
+    """How long an answer counts that allows."""
 
-AsyncAsk = Callable[[Question], Union[bool, str, Awaitable[Union[bool, str]]]]
+    ONCE = "once"  # the same as True
+    RUN = "run"  # for the rest of the run; of a directory that may be written, with all below it
+
+
+Reply = Union[bool, str, Allow]
+
+Ask = Callable[[Question], Reply]
+"""Only True, Allow.ONCE and Allow.RUN allow. A text denies with that reason."""
+
+AsyncAsk = Callable[[Question], Union[Reply, Awaitable[Reply]]]
 
 
 def greeting(asks: bool) -> bytes:
@@ -56,9 +78,11 @@ def greeting(asks: bool) -> bytes:
 
 
 def answer(number: int, said: object) -> bytes:
-    allowed = said is True
+    allowed = said is True or said in (Allow.ONCE, Allow.RUN)
     reason = said if isinstance(said, str) and said else "user denied"
     message = {"answer": number, "allow": allowed, **({} if allowed else {"reason": reason})}
+    if said is Allow.RUN:
+        message["for"] = "run"
     return json.dumps(message).encode() + b"\n"
 
 

@@ -125,7 +125,7 @@ class Popen(subprocess.Popen):
 
     def _answer(self, ours: socket.socket, said: Any) -> None:
         try:
-            words = answer(said["ask"], self._ask(Question(said["host"], said["port"])) if self._ask else False)
+            words = answer(said["ask"], self._ask(Question.of(said)) if self._ask else False)
         except Exception:  # whatever the callback raises is a no
             words = failed_answer(said["ask"])
         try:
