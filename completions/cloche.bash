@@ -33,10 +33,13 @@ _cloche_value()
         mapfile -t COMPREPLY < <(compgen -d -- "$current")
         ;;
     -s | --settings)
-        _cloche_files "$current"
+        # Taken for a file's name, "codex:" would become "codex\:".
         if [[ -n $current && codex: == "$current"* ]]; then
             compopt -o nospace 2>/dev/null
+            mapfile -t COMPREPLY < <(compgen -f -- "$current")
             COMPREPLY+=(codex:)
+        else
+            _cloche_files "$current"
         fi
         ;;
     --allow-read | --deny-read | --allow-write | --deny-write | --allow-unix | --device | --events)

@@ -96,13 +96,17 @@ static bool can_be_shown(const struct token *token)
 
 /* What is wrong with a comma around the token that the parser stopped at, which
  * ends at problem->position; empty if it is something else. */
-static void explain_comma(char *text, size_t len, const json_error_t *problem, char explanation[JSON_ERROR_TEXT_LENGTH])
+static void explain_slip(char *text, size_t len, const json_error_t *problem, char explanation[JSON_ERROR_TEXT_LENGTH])
 {
     static const char closing[] = "}]", not_a_value[] = "}]:,";
     struct token before = {0}, found = {0};
     size_t at = 0;
 
     explanation[0] = '\0';
+    if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+        snprintf(explanation, JSON_ERROR_TEXT_LENGTH, "a byte order mark stands before it; save the file without one");
+        return;
+    }
     while (at < (size_t)problem->position) {
         before = found;
         found = next_token(text, len, &at);
@@ -138,10 +142,10 @@ bool json_parse(struct slice text, const char *name, json_t **value, struct erro
     if (good) {
         *value = json_loadb(copy, text.len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &problem);
         if (!*value) {
-            char comma[JSON_ERROR_TEXT_LENGTH];
-            explain_comma(copy, text.len, &problem, comma);
+            char slip[JSON_ERROR_TEXT_LENGTH];
+            explain_slip(copy, text.len, &problem, slip);
             good = error_set(err, "%s: line %d, column %d: not valid JSON: %s", name, problem.line, problem.column,
-                             comma[0] ? comma : problem.text);
+                             slip[0] ? slip : problem.text);
         }
     }
     free(copy);

@@ -136,7 +136,7 @@ static void append_hint(const struct session *session, const struct explained *i
         return;
     }
     if (item->hint.before)
-        text_appendf(out, "; nothing is there now: %s, then ", item->hint.before);
+        text_appendf(out, "; to allow: %s, then ", item->hint.before);
     else if (item->hint.policy && !item->hint.option)
         text_append_string(out, "; to allow all that this rule covers: ");
     else

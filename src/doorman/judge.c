@@ -291,6 +291,8 @@ const char *judge_why(struct house *house, const struct name *name)
         return "without it git would no longer take the directory above for its own";
     if (is_index(house, path))
         return "git checks no name in its index: nobody replaces it but git, by renaming index.lock";
+    if (protect_is_git_pointer(path))
+        return "git obeys what it leads to: a .git that was there before is neither replaced, moved nor removed";
     return "protected names would be reached by another name, or moved";
 }
 

@@ -150,6 +150,20 @@ static int execute_searched(const char *name, const struct target *target, char 
     }
 }
 
+/* What a person can do about a file that may not be executed; "" where nothing is known. */
+static const char *how_to_execute(const char *path)
+{
+    struct stat status;
+
+    if (stat(path, &status) < 0)
+        return "";
+    if (S_ISDIR(status.st_mode))
+        return ": it is a directory";
+    if ((status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0)
+        return ": it is not executable; chmod +x it, or run the program that reads it";
+    return "";
+}
+
 static int say_why_not(struct target *target, const char *name, const char *found, int errnum)
 {
     struct error *err = &target->error;
@@ -165,7 +179,11 @@ static int say_why_not(struct target *target, const char *name, const char *foun
                       strchr(name, '/') ? "" : " (looked in PATH)");
         return JAIL_STATUS_NOT_FOUND;
     }
-    error_set_errno(err, errnum, "cannot run %s", *found ? found : name);
+    const char *path = *found ? found : name;
+    if (errnum == EACCES)
+        error_set(err, "cannot run %s: Permission denied%s", path, how_to_execute(path));
+    else
+        error_set_errno(err, errnum, "cannot run %s", path);
     return JAIL_STATUS_NOT_EXECUTABLE;
 }
 

@@ -109,7 +109,7 @@ static void find_hint(struct arena *arena, const struct session *session, const 
     }
     event->hint = slice_of(hint_text(arena, session, &hint));
     if (hint.before)
-        add_reason(arena, event, arena_printf(arena, "first: %s", first_command(arena, session, answer, &hint, event)));
+        add_reason(arena, event, arena_printf(arena, "it has to be there first: %s", first_command(arena, session, answer, &hint, event)));
 }
 
 void event_find_rule(struct arena *arena, const struct session *session, bool with_hint, struct event *event)

@@ -53,6 +53,9 @@ const char *hint_none_text(struct arena *arena, const struct answer *answer, con
         return "no rule allows it without namespaces; see cloche doctor";
     if (answer->question.operation == OPERATION_UNIX)
         return "no single socket can be allowed here: see cloche explain";
+    if (answer->question.operation == OPERATION_CONNECT && host_is_loopback(&answer->question.host) &&
+        answer->question.port == 0)
+        return "to allow one port of it: --host-port PORT";
     if (!origin->file || strcmp(origin->file, "built-in") == 0)
         return "nothing allows it: cloche's own rule";
     if (strcmp(origin->file, "command line") == 0)

@@ -71,21 +71,32 @@ static void add_published(struct net_config *config, int listener, uint16_t port
     config->published[config->published_count++] = (struct net_published){.listener = listener, .port = port};
 }
 
+static bool cannot_publish(uint16_t port, const char *where, struct error *err)
+{
+    if (errno != EADDRINUSE)
+        return error_set_errno(err, errno, "cannot publish port %u on %s (network.publishPorts)", (unsigned)port,
+                               where);
+    return error_set(
+        err,
+        "cannot publish port %u on %s (network.publishPorts): Address already in use; end the program that "
+        "listens there, or use another port",
+        (unsigned)port, where);
+}
+
 static bool publish(const struct plan *plan, struct net_config *config, struct error *err)
 {
     for (size_t i = 0; i < plan->publish_port_count; i++) {
         uint16_t port = plan->publish_ports[i];
         int listener = listen_on_loopback(port, false);
         if (listener < 0)
-            return error_set_errno(err, errno, "cannot publish port %u on this host's loopback (network.publishPorts)",
-                                   (unsigned)port);
+            return cannot_publish(port, "this host's loopback", err);
         add_published(config, listener, port);
         /* "localhost" is this one for some; a host without IPv6 has none. */
         listener = listen_on_loopback(port, true);
         if (listener >= 0)
             add_published(config, listener, port);
         else if (errno == EADDRINUSE)
-            return error_set_errno(err, errno, "cannot publish port %u on ::1 (network.publishPorts)", (unsigned)port);
+            return cannot_publish(port, "::1", err);
     }
     return true;
 }

@@ -367,13 +367,13 @@ def test_nobody_is_led_to_make_a_lock_or_a_swap_file(person):
         assert f"a temporary file beside {person.home / beside}" in person.cloche("explain", f"write:~/{name}").stdout
     # A file in its own right has one, and the command that makes it.
     event = told(person, "echo x > ~/Cargo.lock")[str(person.home / "Cargo.lock")]
-    assert event["hint"] and event["reason"].endswith(f"; first: touch {person.home}/Cargo.lock")
+    assert event["hint"] and event["reason"].endswith(f"; it has to be there first: touch {person.home}/Cargo.lock")
 
 
 @pytest.mark.parametrize("script, first", [("mkdir ~/made", "mkdir -p {}/made"), ("echo > ~/made", "touch {}/made")])
 def test_what_has_to_be_made_first_is_told_as_a_command(person, script, first):
     event = told(person, script)[str(person.home / "made")]
-    assert event["reason"].endswith("; first: " + first.format(person.home))
+    assert event["reason"].endswith("; it has to be there first: " + first.format(person.home))
     assert event["hint"] == f"--allow-write {person.home}/made"
 
 

@@ -90,6 +90,8 @@ class TestAnswers:
         for host in ("localhost:8080", "127.0.0.1", "[::1]:80"):
             assert only(person, f"net:{host}")["note"] == "its own loopback works; the host's is not reachable"
         assert only(person, "net:128.0.0.1")["note"] is None
+        assert person.cloche("explain", "net:localhost:8080").stdout.endswith("; to allow: --host-port 8080\n")
+        assert person.cloche("explain", "net:127.0.0.1").stdout.endswith("; to allow one port of it: --host-port PORT\n")
 
     def test_environment(self, person):
         assert person.allowed("env:LANG")
@@ -164,7 +166,7 @@ class TestHints:
             hint = only(person, question, "-p", "dev")["hint"]
             assert hint == {"before": "make it", "option": f"{option} {person.home}/{path}", "policy": None}
             line = person.cloche("explain", "-p", "dev", question).stdout
-            assert line.endswith(f"; nothing is there now: make it, then {option} {person.home}/{path}\n")
+            assert line.endswith(f"; to allow: make it, then {option} {person.home}/{path}\n")
             person.file(person.home / path)
             assert person.allowed(question, "-p", "dev", *shlex.split(hint["option"]))
 

@@ -217,7 +217,8 @@ def test_a_port_that_is_taken_cannot_be_published(world, person):
     port = world.port()
     world.listener(("127.0.0.1", port), on_machine=True)
     answer = world.cloche(person, "run", "--publish", port, "--", "true")
-    assert answer.returncode == 125 and f"port {port}" in answer.stderr and "in use" in answer.stderr, answer
+    assert answer.returncode == 125 and f"port {port}" in answer.stderr, answer
+    assert "in use; end the program that listens there, or use another port\n" in answer.stderr, answer
 
 
 # -- when it is started

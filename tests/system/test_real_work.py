@@ -102,6 +102,7 @@ def test_worktree_is_made_used_and_removed(repository):
     # What leads from an older worktree to its repository is protected: it stays.
     answer = repository.cloche("run", "git", "worktree", "remove", "--force", "trees/side")
     assert answer.returncode != 0 and "worktrees/side" in answer.stderr
+    assert "trees/side/.git, by git: git obeys what it leads to: a .git that was there before is neither" in answer.stderr
     assert (repository.project / ".git/worktrees/side/gitdir").exists()
 
 

@@ -56,7 +56,14 @@ def test_file_that_is_not_executable_is_126_and_named(person):
     person.file("data", "text\n")
     answer = person.cloche("run", "./data")
     assert answer.returncode == 126
-    assert "cannot run ./data: Permission denied" in answer.stderr
+    assert "cannot run ./data: Permission denied: it is not executable; chmod +x it" in answer.stderr
+    person.directory(person.project / "directory")
+    answer = person.cloche("run", "./directory")
+    assert answer.returncode == 126
+    assert "cannot run ./directory: Permission denied: it is a directory\n" in answer.stderr
+    # Executable, and refused by other means: nobody is led astray.
+    person.file("foreign", "\x7fELF, but not really\n").chmod(0o711)
+    assert "it is not executable" not in person.cloche("run", "./foreign").stderr
 
 
 def test_missing_interpreter_is_127_and_blamed(person):

@@ -54,6 +54,17 @@ static void comma_too_many_is_named_by_the_bracket_behind_it(void **state)
     expect_all(examples, sizeof examples / sizeof *examples);
 }
 
+static void byte_order_mark_is_named(void **state)
+{
+    static const struct example examples[] = {
+        {"\xef\xbb\xbf{}",
+         "line 1, column 1: not valid JSON: a byte order mark stands before it; save the file without one"},
+    };
+
+    (void)state;
+    expect_all(examples, sizeof examples / sizeof *examples);
+}
+
 static void other_mistakes_are_not_blamed_on_commas(void **state)
 {
     static const char *const texts[] = {
@@ -114,6 +125,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(missing_comma_is_named_by_what_stands_behind_it),
         cmocka_unit_test(comma_too_many_is_named_by_the_bracket_behind_it),
+        cmocka_unit_test(byte_order_mark_is_named),
         cmocka_unit_test(other_mistakes_are_not_blamed_on_commas),
         cmocka_unit_test(byte_zero_does_not_stop_the_search),
         cmocka_unit_test(right_commas_are_right),
