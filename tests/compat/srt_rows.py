@@ -75,59 +75,77 @@ VOID = "a denied directory is closed: what looks empty and takes writes that van
 
 add("filesystem.denyRead", "a directory", " list:secret read:secret/key write:secret/new kind:secret",
     filesystem={"denyRead": ["secret"]}, files={"secret/key": "key"}, host=("secret/new",),
-    ours=said("list:secret EACCES", "read:secret/key EACCES", "write:secret/new EACCES", "kind:secret directory"), why=VOID)
-add("filesystem.denyRead", "a file", " read:key read:other kind:other", filesystem={"denyRead": ["key"]}, files={"key": "k", "other": "o"})
+    ours=said("list:secret EACCES", "read:secret/key EACCES", "write:secret/new EACCES", "kind:secret directory"),
+    why=VOID)
+add("filesystem.denyRead", "a file", " read:key read:other kind:other", filesystem={"denyRead": ["key"]},
+    files={"key": "k", "other": "o"})
 add("filesystem.denyRead", "what is absent", " read:other make:nowhere", filesystem={"denyRead": ["nowhere"]},
     files={"other": "o"}, host=("nowhere",), ours=said("read:other 'o'", "make:nowhere EACCES", host={"nowhere": None}),
     why="what is denied is denied when it comes to be, too")
-add("filesystem.denyRead", "of the home", " read:BASE/home/.ssh/id read:BASE/home/plain", filesystem={"denyRead": ["~/.ssh"]},
-    files={"~/.ssh/id": "key", "~/plain": "p"}, ours=said("read:BASE/home/.ssh/id EACCES", "read:BASE/home/plain 'p'"), why=VOID)
+add("filesystem.denyRead", "of the home", " read:BASE/home/.ssh/id read:BASE/home/plain",
+    filesystem={"denyRead": ["~/.ssh"]}, files={"~/.ssh/id": "key", "~/plain": "p"},
+    ours=said("read:BASE/home/.ssh/id EACCES", "read:BASE/home/plain 'p'"), why=VOID)
 add("filesystem.denyRead", "patterns", " read:a.pem read:c1 read:c22 read:d1 read:d3 read:other",
-    filesystem={"denyRead": ["*.pem", "c?", "d[12]"]}, files={"a.pem": "a", "c1": "c", "c22": "cc", "d1": "d", "d3": "dd", "other": "o"})
-add("filesystem.denyRead", "a pattern over a tree", " read:a.pem read:deep/er/b.pem read:other", filesystem={"denyRead": ["**/*.pem"]},
-    files={"a.pem": "a", "deep/er/b.pem": "b", "other": "o"}, may_refuse="pattern")
-add("filesystem.denyRead", "a literal entry", " read:a[1] read:a1", filesystem={"denyRead": [{"path": "a[1]", "literal": True}]},
-    files={"a[1]": "a", "a1": "b"})
+    filesystem={"denyRead": ["*.pem", "c?", "d[12]"]},
+    files={"a.pem": "a", "c1": "c", "c22": "cc", "d1": "d", "d3": "dd", "other": "o"})
+add("filesystem.denyRead", "a pattern over a tree", " read:a.pem read:deep/er/b.pem read:other",
+    filesystem={"denyRead": ["**/*.pem"]}, files={"a.pem": "a", "deep/er/b.pem": "b", "other": "o"},
+    may_refuse="pattern")
+add("filesystem.denyRead", "a literal entry", " read:a[1] read:a1",
+    filesystem={"denyRead": [{"path": "a[1]", "literal": True}]}, files={"a[1]": "a", "a1": "b"})
 add("filesystem.denyRead", "through a link", " read:link/key read:real/key", filesystem={"denyRead": ["link"]},
     files={"real/key": "k", "link": ("link", "real")},
     ours=said("read:link/key EACCES", "read:real/key EACCES"), why=VOID)
-add("filesystem.allowRead", "inside a denied directory", " read:tree/open/f read:tree/g", files={"tree/open/f": "f", "tree/g": "g"},
-    filesystem={"denyRead": ["tree"], "allowRead": ["tree/open"]})
+add("filesystem.allowRead", "inside a denied directory", " read:tree/open/f read:tree/g",
+    files={"tree/open/f": "f", "tree/g": "g"}, filesystem={"denyRead": ["tree"], "allowRead": ["tree/open"]})
 add("filesystem.allowRead", "the same directory", " read:tree/g", files={"tree/g": "g"},
     filesystem={"denyRead": ["tree"], "allowRead": ["tree"]})
 add("filesystem.allowRead", "a file that is denied needs its own name", " read:tree/g read:tree/h",
-    files={"tree/g": "g", "tree/h": "h"}, filesystem={"denyRead": ["tree/g", "tree/h"], "allowRead": ["tree", "tree/h"]})
-add("filesystem.allowWrite", "a directory, a file, nothing else", " make:tree/new write:file write:other mkdir:dir write:BASE/outside/x",
-    files={"tree": None, "file": "", "other": ""}, filesystem={"allowWrite": ["tree", "file"]}, host=("tree/new", "file", "other", "dir"))
-add("filesystem.allowWrite", "what is absent", " mkdir:absent make:absent/x", filesystem={"allowWrite": ["absent"]}, host=("absent",))
-add("filesystem.allowWrite", "a trailing /**", " make:tree/new make:other", files={"tree": None}, filesystem={"allowWrite": ["tree/**"]})
+    files={"tree/g": "g", "tree/h": "h"},
+    filesystem={"denyRead": ["tree/g", "tree/h"], "allowRead": ["tree", "tree/h"]})
+add("filesystem.allowWrite", "a directory, a file, nothing else",
+    " make:tree/new write:file write:other mkdir:dir write:BASE/outside/x",
+    files={"tree": None, "file": "", "other": ""}, filesystem={"allowWrite": ["tree", "file"]},
+    host=("tree/new", "file", "other", "dir"))
+add("filesystem.allowWrite", "what is absent", " mkdir:absent make:absent/x", filesystem={"allowWrite": ["absent"]},
+    host=("absent",))
+add("filesystem.allowWrite", "a trailing /**", " make:tree/new make:other", files={"tree": None},
+    filesystem={"allowWrite": ["tree/**"]})
 add("filesystem.allowWrite", "a pattern", " write:a.txt make:b.txt write:other", files={"a.txt": "", "other": ""},
     filesystem={"allowWrite": ["*.txt"]}, host=("a.txt", "b.txt"),
-    ours=said("write:a.txt done", "make:b.txt done", "write:other EROFS", host={"a.txt": "+", "b.txt": ""}), why=PATTERNS)
+    ours=said("write:a.txt done", "make:b.txt done", "write:other EROFS", host={"a.txt": "+", "b.txt": ""}),
+    why=PATTERNS)
 add("filesystem.allowWrite", "a link that leaves its place", " make:link/x make:BASE/outside/y",
-    files={"link": ("link", "BASE/outside"), "tree": None}, filesystem={"allowWrite": ["link", "tree"]}, host=("BASE/outside/x", "BASE/outside/y"),
+    files={"link": ("link", "BASE/outside"), "tree": None}, filesystem={"allowWrite": ["link", "tree"]},
+    host=("BASE/outside/x", "BASE/outside/y"),
     ours=said("make:link/x done", "make:BASE/outside/y done", host={"BASE/outside/x": "", "BASE/outside/y": ""}),
     why="a link that no command could have put there means what it leads to: homes and caches are linked to other disks")
 add("filesystem.allowWrite", "a link that a command could have put there", " make:link/x make:BASE/outside/y",
-    files={"link": ("link", "BASE/outside")}, filesystem={"allowWrite": [".", "link"]}, host=("BASE/outside/x", "BASE/outside/y"))
-add("filesystem.denyWrite", "below, at and above", " write:tree/a make:tree/b write:low/inner/c write:file write:tree/inner/d",
+    files={"link": ("link", "BASE/outside")}, filesystem={"allowWrite": [".", "link"]},
+    host=("BASE/outside/x", "BASE/outside/y"))
+add("filesystem.denyWrite", "below, at and above",
+    " write:tree/a make:tree/b write:low/inner/c write:file write:tree/inner/d",
     files={"tree/a": "", "tree/inner/d": "", "low/inner/c": "", "file": ""},
     filesystem={"allowWrite": [".", "tree/inner"], "denyWrite": ["tree", "low/inner", "file"]}, host=("tree/b",))
 add("filesystem.denyWrite", "what is absent", " make:nothing mkdir:nowhere make:nowhere/x make:other",
     filesystem={"denyWrite": ["nothing", "nowhere/x"]}, host=("nothing", "nowhere/x", "other"),
-    ours=said("make:nothing EACCES", "mkdir:nowhere done", "make:nowhere/x EACCES", "make:other done"), why="nothing stands in its place meanwhile")
+    ours=said("make:nothing EACCES", "mkdir:nowhere done", "make:nowhere/x EACCES", "make:other done"),
+    why="nothing stands in its place meanwhile")
 add("filesystem.denyWrite", "a pattern", " write:a.key make:b.key write:other", files={"a.key": "", "other": ""},
     filesystem={"denyWrite": ["*.key"]}, host=("a.key", "b.key"),
-    ours=said("write:a.key EROFS", "make:b.key EACCES", "write:other done", host={"a.key": "", "b.key": None}), why=PATTERNS)
+    ours=said("write:a.key EROFS", "make:b.key EACCES", "write:other done", host={"a.key": "", "b.key": None}),
+    why=PATTERNS)
 add("filesystem.denyWrite", "a literal entry", " write:a[1] write:a1", files={"a[1]": "", "a1": ""},
     filesystem={"denyWrite": [{"path": "a[1]", "literal": True}]}, host=("a[1]", "a1"))
-add("filesystem.allowGitConfig", "off", " write:.git/config write:.git/hooks/x make:.git/ORIG_HEAD", files={".git/config": "", ".git/hooks": None},
-    host=(".git/config",))
-add("filesystem.allowGitConfig", "on", " write:.git/config make:.git/hooks/x", files={".git/config": "", ".git/hooks": None},
-    filesystem={"allowGitConfig": True}, host=(".git/config", ".git/hooks/x"))
+add("filesystem.allowGitConfig", "off", " write:.git/config write:.git/hooks/x make:.git/ORIG_HEAD",
+    files={".git/config": "", ".git/hooks": None}, host=(".git/config",))
+add("filesystem.allowGitConfig", "on", " write:.git/config make:.git/hooks/x",
+    files={".git/config": "", ".git/hooks": None}, filesystem={"allowGitConfig": True},
+    host=(".git/config", ".git/hooks/x"))
 add("filesystem.disabled", "no rules, no protected names, TMPDIR as it was",
     'python3 -I BASE/probe.py write:BASE/outside/x make:.bashrc read:key; echo "$TMPDIR [$TOKEN]"; ls /dev | grep -c ^sd',
-    files={"key": "k"}, environment={"TMPDIR": "/var/tmp", "TOKEN": "t"}, more={"credentials": {"envVars": [{"name": "TOKEN", "mode": "deny"}]}},
+    files={"key": "k"}, environment={"TMPDIR": "/var/tmp", "TOKEN": "t"},
+    more={"credentials": {"envVars": [{"name": "TOKEN", "mode": "deny"}]}},
     filesystem={"disabled": True, "denyRead": ["key"], "allowWrite": []}, host=("BASE/outside/x", ".bashrc"))
 add("credentials.files", "deny", " read:key read:other", files={"key": "k", "other": "o"},
     more={"credentials": {"files": [{"path": "key", "mode": "deny"}]}})
@@ -136,47 +154,61 @@ add("credentials.envVars", "deny", 'echo "[$A_TOKEN] [$B_TOKEN]"', environment={
 
 # ---- the network ----
 
-add("network.allowedDomains", "every form", " " + " ".join(f"http:{host}" for host in (
-    "a.test:80", "A.TEST.:80", "sub.a.test:80", "b.test:80", "x.b.test:80", "x.y.b.test:80", "xb.test:80", "c.test:81", "c.test:80",
-    f"127.0.0.1:{PORT}", "127.0.0.1:1", f"[::1]:{PORT}", f"127.0.0.2:{PORT}")),
+HOSTS = ("a.test:80", "A.TEST.:80", "sub.a.test:80", "b.test:80", "x.b.test:80", "x.y.b.test:80", "xb.test:80", "c.test:81",
+         "c.test:80", f"127.0.0.1:{PORT}", "127.0.0.1:1", f"[::1]:{PORT}", f"127.0.0.2:{PORT}")
+add("network.allowedDomains", "every form",
+    " " + " ".join(f"http:{host}" for host in HOSTS),
     network={"allowedDomains": ["a.test", "*.b.test", "c.test:81", f"127.0.0.1:{PORT}", "[::1]"]})
-add("network.allowedDomains", "localhost", f" http:localhost:{PORT} http:127.0.0.1:{PORT} http:other.test:80", network={"allowedDomains": ["localhost"]})
+add("network.allowedDomains", "localhost", f" http:localhost:{PORT} http:127.0.0.1:{PORT} http:other.test:80",
+    network={"allowedDomains": ["localhost"]})
 add("network.allowedDomains", "nothing", f" http:a.test:80 http:127.0.0.1:{PORT}")
 add("network.deniedDomains", "before allowed ones", " http:a.test:80 http:b.a.test:80 http:c.test:80 http:c.test:81",
     network={"allowedDomains": ["a.test", "*.a.test", "c.test"], "deniedDomains": ["b.a.test", "c.test:81"]})
-add("network.deniedDomains", "all", " http:a.test:80 http:c.test:80", network={"allowedDomains": ["a.test"], "deniedDomains": ["*"]})
-add("network.deniedDomains", "a port of all", " http:a.test:80 http:a.test:81", network={"allowedDomains": ["a.test"], "deniedDomains": ["*:81"]})
+add("network.deniedDomains", "all", " http:a.test:80 http:c.test:80",
+    network={"allowedDomains": ["a.test"], "deniedDomains": ["*"]})
+add("network.deniedDomains", "a port of all", " http:a.test:80 http:a.test:81",
+    network={"allowedDomains": ["a.test"], "deniedDomains": ["*:81"]})
 add("network.deniedDomains", "an address that a name leads to", " http:leads.test:80 http:elsewhere.test:80",
     network={"allowedDomains": ["leads.test", "elsewhere.test"], "deniedDomains": ["203.0.113.11"]})
 add("network.deniedDomainReasons", "in the answer to CONNECT", " connect:evil.test:443 connect:a.test:443",
     network={"deniedDomains": ["evil.test"], "deniedDomainReasons": {"evil.test": "no evil please"}})
 add("network.strictAllowlist", "where nobody could be asked", f" http:127.0.0.1:{PORT} http:b.test:80",
     network={"allowedDomains": ["127.0.0.1"], "strictAllowlist": True})
-add("network.deniedResolvedAddresses", "added to those that are built in", " connect:leads.test:443 connect:rebound.test:443",
+add("network.deniedResolvedAddresses", "added to those that are built in",
+    " connect:leads.test:443 connect:rebound.test:443",
     network={"allowedDomains": ["leads.test", "rebound.test"], "deniedResolvedAddresses": ["203.0.113.0/24"]})
 add("network.deniedResolvedAddresses", "nobody resolves behind a parent proxy", " http:leads.test:80",
-    network={"allowedDomains": ["leads.test"], "deniedResolvedAddresses": ["203.0.113.0/24"], "parentProxy": {"http": f"http://127.0.0.1:{PORT}"}})
+    network={"allowedDomains": ["leads.test"], "deniedResolvedAddresses": ["203.0.113.0/24"],
+             "parentProxy": {"http": f"http://127.0.0.1:{PORT}"}})
 add("network.allowUnixSockets", "nothing by itself", " unix:SOCKET", network={"allowUnixSockets": ["SOCKET"]},
-    library=said("unix:TOP/proxy.sock done"), why="through the package it does what its name says; the command line has srt's meaning")
+    library=said("unix:TOP/proxy.sock done"),
+    why="through the package it does what its name says; the command line has srt's meaning")
 add("network.allowAllUnixSockets", "opens all", " unix:SOCKET family:AF_UNIX", network={"allowAllUnixSockets": True})
 add("network.allowLocalBinding", "a server of its own", " bind:", network={"allowLocalBinding": False})
 add("network.allowMachLookup", "is for macOS", "echo runs", network={"allowMachLookup": ["com.example.*"]})
 add("network.httpProxyPort", "an external proxy", " http:any.test:80", network={"httpProxyPort": PORT})
-add("network.socksProxyPort", "an external proxy", "env | grep -c 'FTP_PROXY=socks5h://localhost:1080$'", network={"httpProxyPort": PORT, "socksProxyPort": PORT})
-add("network.mitmProxy", "some hosts", " http:a.test:80 http:b.test:80", network={"allowedDomains": ["a.test", "b.test"], "mitmProxy": {"socketPath": "SOCKET", "domains": ["a.test"]}})
-add("network.parentProxy", "settings", f" http:a.test:80 http:c.test:80 http:b.test:80", network={"allowedDomains": ["a.test", "c.test"],
-    "parentProxy": {"http": f"http://127.0.0.1:{PORT}", "noProxy": "c.test"}})
+add("network.socksProxyPort", "an external proxy", "env | grep -c 'FTP_PROXY=socks5h://localhost:1080$'",
+    network={"httpProxyPort": PORT, "socksProxyPort": PORT})
+add("network.mitmProxy", "some hosts", " http:a.test:80 http:b.test:80",
+    network={"allowedDomains": ["a.test", "b.test"], "mitmProxy": {"socketPath": "SOCKET", "domains": ["a.test"]}})
+add("network.parentProxy", "settings", f" http:a.test:80 http:c.test:80 http:b.test:80",
+    network={"allowedDomains": ["a.test", "c.test"],
+             "parentProxy": {"http": f"http://127.0.0.1:{PORT}", "noProxy": "c.test"}})
 add("network.parentProxy", "the environment", " http:a.test:80 http:b.test:80", network={"allowedDomains": ["a.test"]},
     environment={"HTTP_PROXY": f"http://127.0.0.1:{PORT}"})
 add("network.refuseOpaqueTunnels", "tunnels", f" connect:127.0.0.1:{PORT} http:127.0.0.1:{PORT} socks:127.0.0.1:{PORT}",
     network={"allowedDomains": ["127.0.0.1"], "refuseOpaqueTunnels": True})
-add("network.requireHostMatch", "plain requests", f" http:127.0.0.1:{PORT}", network={"allowedDomains": ["127.0.0.1"], "requireHostMatch": True})
+add("network.requireHostMatch", "plain requests", f" http:127.0.0.1:{PORT}",
+    network={"allowedDomains": ["127.0.0.1"], "requireHostMatch": True})
 add("network.filterRequest", "is no JSON", "true", network={"filterRequest": "x"})
-add("network.allowPlaintextHeaderSet", "goes with filterRequest", "echo runs", network={"allowPlaintextHeaderSet": True})
-add("network.ambiguousRequestTarget", "goes with filterRequest", "echo runs", network={"ambiguousRequestTarget": "normalize"})
+add("network.allowPlaintextHeaderSet", "goes with filterRequest", "echo runs",
+    network={"allowPlaintextHeaderSet": True})
+add("network.ambiguousRequestTarget", "goes with filterRequest", "echo runs",
+    network={"ambiguousRequestTarget": "normalize"})
 add("network.stripResponseHeaders", "a header", "echo runs", network={"stripResponseHeaders": ["set-cookie"]},
     ours=refused("network.stripResponseHeaders"), why="not built: refused by name")
-add("network.tlsTerminate", "terminates", "echo runs", network={"tlsTerminate": {}}, ours=refused("network.tlsTerminate"), why="not built: refused by name")
+add("network.tlsTerminate", "terminates", "echo runs", network={"tlsTerminate": {}},
+    ours=refused("network.tlsTerminate"), why="not built: refused by name")
 add("credentials", "mask", 'case $T in fake_value_*) echo masked;; esac', environment={"T": "t"},
     more={"credentials": {"envVars": [{"name": "T", "mode": "mask"}], "allowPlaintextInject": True}},
     ours=refused("credentials.envVars"), why="not built: refused by name")
@@ -184,15 +216,19 @@ add("credentials", "mask", 'case $T in fake_value_*) echo masked;; esac', enviro
 # ---- the rest ----
 
 add("ignoreViolations", "nothing to see here", "echo runs", more={"ignoreViolations": {"*": ["/x"]}})
-add("enableWeakerNestedSandbox", "the processes of the host", "[ -e /proc/$HOST_PID ] && echo seen || echo unseen", more={"enableWeakerNestedSandbox": True}, environment={"HOST_PID": str(os.getpid())})
+add("enableWeakerNestedSandbox", "the processes of the host", "[ -e /proc/$HOST_PID ] && echo seen || echo unseen",
+    more={"enableWeakerNestedSandbox": True}, environment={"HOST_PID": str(os.getpid())})
 add("allowNestedUserNamespaces", "off", " namespace:")
 add("allowNestedUserNamespaces", "on", " namespace:", more={"allowNestedUserNamespaces": True})
-add("mandatoryDenySearchDepth", "is not what limits protection", " write:a/b/.bashrc", files={"a/b/.bashrc": ""}, more={"mandatoryDenySearchDepth": 1},
-    host=("a/b/.bashrc",), ours=said("write:a/b/.bashrc EACCES", host={"a/b/.bashrc": ""}), why="names are protected at any depth")
+add("mandatoryDenySearchDepth", "is not what limits protection", " write:a/b/.bashrc", files={"a/b/.bashrc": ""},
+    more={"mandatoryDenySearchDepth": 1}, host=("a/b/.bashrc",),
+    ours=said("write:a/b/.bashrc EACCES", host={"a/b/.bashrc": ""}), why="names are protected at any depth")
 for key, value in (("ripgrep", {"command": "/nowhere/rg"}), ("seccomp", {"applyPath": "/nowhere/apply"}), ("bwrapPath", "/nowhere/bwrap"),
                    ("socatPath", "/nowhere/socat"), ("javaAgentJarPath", "/nowhere/agent.jar")):
-    add(key, "a program that is not there", "echo runs", more={key: value}, ours=said("runs", status=0), why="none of these programs is needed")
-add("git.safeDirectories", "added to what there is", "git config --get-all safe.directory; echo $GIT_CONFIG_COUNT", more={"git": {"safeDirectories": ["/some/where"]}},
+    add(key, "a program that is not there", "echo runs", more={key: value}, ours=said("runs", status=0),
+        why="none of these programs is needed")
+add("git.safeDirectories", "added to what there is", "git config --get-all safe.directory; echo $GIT_CONFIG_COUNT",
+    more={"git": {"safeDirectories": ["/some/where"]}},
     environment={"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "/before"})
 for key in ("allowPty", "allowAppleEvents", "enableWeakerNetworkIsolation"):
     add(key, "is for macOS", "echo runs", more={key: True})
@@ -206,20 +242,27 @@ FILE_OF_X = {"f": "x\nx\n"}
 OPTIONS_END = "options end at the first word that is not one: those of the command are the command's"
 add("srt COMMAND...", "words stay words", words=("printf", "[%s]", "a b", "$HOME", ";", "'"))
 add("srt COMMAND...", "one word that holds blanks", words=("ls -d /tmp",))
-add("srt COMMAND...", "-c of the command", words=("grep", "-c", "x", "f"), files=FILE_OF_X, ours=said("2", status=0), why=OPTIONS_END)
-add("srt COMMAND...", "-s of the command", words=("sed", "-s", "-n", "p", "f"), files=FILE_OF_X, ours=said("x", "x", status=0), why=OPTIONS_END)
+add("srt COMMAND...", "-c of the command", words=("grep", "-c", "x", "f"), files=FILE_OF_X, ours=said("2", status=0),
+    why=OPTIONS_END)
+add("srt COMMAND...", "-s of the command", words=("sed", "-s", "-n", "p", "f"), files=FILE_OF_X,
+    ours=said("x", "x", status=0), why=OPTIONS_END)
 add("srt COMMAND...", "--version of the command", words=("echo", "--version"), ours=said("--version"), why=OPTIONS_END)
 add("srt --", "ends options", words=("--", "grep", "-c", "x", "f"), files=FILE_OF_X)
 add("srt -c", "a text for bash", words=("-c", 'x=(a b); echo "${x[1]}"; exit 9'))
-add("no settings file", "no network, no writes, all reads", f" make:new read:BASE/outside/f http:127.0.0.1:{PORT}", settings=False, files={"BASE/outside/f": "f"}, host=("new",))
-add("SANDBOX_RUNTIME", "and the rest of the environment", "env | grep -v '^\\(_\\|PWD\\|OLDPWD\\|SHLVL\\|HOME\\|PATH\\|LANG\\|USER\\|TMPDIR\\|CLOCHE\\|MINE\\)=' | sort; echo $MINE",
+add("no settings file", "no network, no writes, all reads", f" make:new read:BASE/outside/f http:127.0.0.1:{PORT}",
+    settings=False, files={"BASE/outside/f": "f"}, host=("new",))
+add("SANDBOX_RUNTIME", "and the rest of the environment",
+    "env | grep -v '^\\(_\\|PWD\\|OLDPWD\\|SHLVL\\|HOME\\|PATH\\|LANG\\|USER\\|TMPDIR\\|CLOCHE\\|MINE\\)=' | sort; echo $MINE",
     environment={"MINE": "mine"}, network={"allowedDomains": ["a.test"]},
     without=("CLAUDE_CODE_HOST_", "GIT_SSH_COMMAND", "JAVA_TOOL_OPTIONS"),
     why="there is no port on the host, and programs that ignore proxies need no help")
-add("TMPDIR", "CLAUDE_CODE_TMPDIR", "echo $TMPDIR", environment={"CLAUDE_CODE_TMPDIR": "/var/tmp", "CLAUDE_TMPDIR": "/nowhere"})
+add("TMPDIR", "CLAUDE_CODE_TMPDIR", "echo $TMPDIR",
+    environment={"CLAUDE_CODE_TMPDIR": "/var/tmp", "CLAUDE_TMPDIR": "/nowhere"})
 add("TMPDIR", "CLAUDE_TMPDIR", "echo $TMPDIR", environment={"CLAUDE_TMPDIR": "/var/tmp"})
-add("JAVA_TOOL_OPTIONS", "what was there stays", "echo ${JAVA_TOOL_OPTIONS##* }", environment={"JAVA_TOOL_OPTIONS": "-Dmine=1"})
-add("NODE_EXTRA_CA_CERTS", "what was there stays", "echo $NODE_EXTRA_CA_CERTS", environment={"NODE_EXTRA_CA_CERTS": "/some/ca.pem"})
+add("JAVA_TOOL_OPTIONS", "what was there stays", "echo ${JAVA_TOOL_OPTIONS##* }",
+    environment={"JAVA_TOOL_OPTIONS": "-Dmine=1"})
+add("NODE_EXTRA_CA_CERTS", "what was there stays", "echo $NODE_EXTRA_CA_CERTS",
+    environment={"NODE_EXTRA_CA_CERTS": "/some/ca.pem"})
 add("NODE_USE_ENV_PROXY", "is not set", "echo [$NODE_USE_ENV_PROXY]")
 
 # ---- what is seen ----
@@ -230,74 +273,101 @@ add("exit code", "126", "/etc/passwd")
 add("exit code", "a signal inside", "kill -KILL $$")
 add("exit code", "a signal of a child", "sh -c 'kill -TERM $$'; echo $?")
 add("stdout and stderr", "nothing of its own", "echo out; echo err >&2")
-add("denied write", "outside, and where it is denied", " write:BASE/outside/f make:BASE/outside/x mkdir:BASE/outside/d unlink:BASE/outside/f chmod:BASE/outside/f write:file",
-    files={"BASE/outside/f": "", "file": ""}, filesystem={"denyWrite": ["file"]}, host=("BASE/outside/f", "BASE/outside/x", "file"))
-add("protected path", "rename, rmdir, unlink, link", " rename:tree/file:moved rename:tree:moved unlink:tree/file link:tree/file:linked rename:.git:moved rename:.git/hooks:moved",
-    files={"tree/file": "f", "tree/other": "o", ".git/config": "", ".git/hooks": None, ".git/HEAD": ""}, filesystem={"denyWrite": ["tree/file"]},
-    host=("tree/file", "moved", "linked", ".git/config"), why=ERRNO,
-    ours=said("rename:tree/file:moved EACCES", "rename:tree:moved EBUSY", "unlink:tree/file EACCES", "link:tree/file:linked EROFS", "rename:.git:moved EACCES",
-              "rename:.git/hooks:moved EACCES"))
+add("denied write", "outside, and where it is denied",
+    " write:BASE/outside/f make:BASE/outside/x mkdir:BASE/outside/d unlink:BASE/outside/f chmod:BASE/outside/f write:file",
+    files={"BASE/outside/f": "", "file": ""}, filesystem={"denyWrite": ["file"]},
+    host=("BASE/outside/f", "BASE/outside/x", "file"))
+add("protected path", "rename, rmdir, unlink, link",
+    " rename:tree/file:moved rename:tree:moved unlink:tree/file link:tree/file:linked rename:.git:moved rename:.git/hooks:moved",
+    files={"tree/file": "f", "tree/other": "o", ".git/config": "", ".git/hooks": None, ".git/HEAD": ""},
+    filesystem={"denyWrite": ["tree/file"]}, host=("tree/file", "moved", "linked", ".git/config"), why=ERRNO,
+    ours=said("rename:tree/file:moved EACCES", "rename:tree:moved EBUSY", "unlink:tree/file EACCES",
+              "link:tree/file:linked EROFS", "rename:.git:moved EACCES", "rename:.git/hooks:moved EACCES"))
 NAMES = (".gitconfig", ".gitmodules", ".bashrc", ".bash_profile", ".zshrc", ".zprofile", ".profile", ".ripgreprc", ".mcp.json")
 PLACES = (".vscode", ".idea", ".claude/commands", ".claude/agents", ".git/hooks")
-add("mandatory deny", "names that exist", " " + " ".join(f"write:{name}" for name in (*NAMES, *(f"{place}/x" for place in PLACES), ".git/config")),
-    files={**{name: "" for name in NAMES}, **{f"{place}/x": "" for place in PLACES}, ".git/config": ""}, host=(*NAMES, ".git/config"))
-add("mandatory deny", "names that do not exist", " " + " ".join(f"make:{name}" for name in NAMES) + " mkdir:.vscode mkdir:.idea mkdir:.claude/commands",
-    files={".claude": None}, host=(*NAMES, ".vscode", ".idea", ".claude/commands"), why="no device and no empty file stands in their place",
-    ours=said(*(f"make:{name} EACCES" for name in NAMES), "mkdir:.vscode EACCES", "mkdir:.idea EACCES", "mkdir:.claude/commands EACCES"))
+add("mandatory deny", "names that exist",
+    " " + " ".join(f"write:{name}" for name in (*NAMES, *(f"{place}/x" for place in PLACES), ".git/config")),
+    files={**{name: "" for name in NAMES}, **{f"{place}/x": "" for place in PLACES}, ".git/config": ""},
+    host=(*NAMES, ".git/config"))
+add("mandatory deny", "names that do not exist",
+    " " + " ".join(f"make:{name}" for name in NAMES) + " mkdir:.vscode mkdir:.idea mkdir:.claude/commands",
+    files={".claude": None}, host=(*NAMES, ".vscode", ".idea", ".claude/commands"),
+    why="no device and no empty file stands in their place",
+    ours=said(*(f"make:{name} EACCES" for name in NAMES), "mkdir:.vscode EACCES", "mkdir:.idea EACCES",
+              "mkdir:.claude/commands EACCES"))
 add("mandatory deny", "a .git file", " write:.git unlink:.git", files={".git": "gitdir: elsewhere\n"}, host=(".git",),
     ours=said("write:.git EROFS", "unlink:.git EACCES"), why=ERRNO)
-add("mandatory deny", "below", " write:a/.bashrc write:a/b/.mcp.json write:a/.vscode/x write:a/plain", files={"a/.bashrc": "", "a/b/.mcp.json": "", "a/.vscode/x": "", "a/plain": ""},
+add("mandatory deny", "below", " write:a/.bashrc write:a/b/.mcp.json write:a/.vscode/x write:a/plain",
+    files={"a/.bashrc": "", "a/b/.mcp.json": "", "a/.vscode/x": "", "a/plain": ""},
     host=("a/.bashrc", "a/b/.mcp.json", "a/.vscode/x"), why=ERRNO,
     ours=said("write:a/.bashrc EACCES", "write:a/b/.mcp.json EACCES", "write:a/.vscode/x EACCES", "write:a/plain done"))
-add("default writable", "what exists of it", " write:/dev/null make:BASE/home/.npm/_logs/x make:BASE/home/.claude/debug/x make:BASE/home/.npm/x",
-    filesystem={"allowWrite": []}, files={"~/.npm/_logs": None, "~/.claude/debug": None}, host=("~/.npm/_logs/x", "~/.claude/debug/x", "~/.npm/x"))
-add("default writable", "not where reading is denied", " make:BASE/home/.npm/_logs/x make:BASE/home/.claude/debug/x", filesystem={"allowWrite": [], "denyRead": ["~/.npm"]},
-    files={"~/.npm/_logs": None, "~/.claude/debug": None}, host=("~/.npm/_logs/x",), why=VOID,
+add("default writable", "what exists of it",
+    " write:/dev/null make:BASE/home/.npm/_logs/x make:BASE/home/.claude/debug/x make:BASE/home/.npm/x",
+    filesystem={"allowWrite": []}, files={"~/.npm/_logs": None, "~/.claude/debug": None},
+    host=("~/.npm/_logs/x", "~/.claude/debug/x", "~/.npm/x"))
+add("default writable", "not where reading is denied", " make:BASE/home/.npm/_logs/x make:BASE/home/.claude/debug/x",
+    filesystem={"allowWrite": [], "denyRead": ["~/.npm"]}, files={"~/.npm/_logs": None, "~/.claude/debug": None},
+    host=("~/.npm/_logs/x",), why=VOID,
     ours=said("make:BASE/home/.npm/_logs/x EACCES", "make:BASE/home/.claude/debug/x done"))
-add("direct connections", "TCP, UDP, names, the host's loopback", f" tcp:203.0.113.10:80 udp:203.0.113.10:9 name:leads.test tcp:127.0.0.1:{PORT}",
-    ours=said("tcp:203.0.113.10:80 done", "udp:203.0.113.10:9 done", "name:leads.test EAI_NONAME", f"tcp:127.0.0.1:{PORT} ECONNREFUSED"),
+add("direct connections", "TCP, UDP, names, the host's loopback",
+    f" tcp:203.0.113.10:80 udp:203.0.113.10:9 name:leads.test tcp:127.0.0.1:{PORT}",
+    ours=said("tcp:203.0.113.10:80 done", "udp:203.0.113.10:9 done", "name:leads.test EAI_NONAME",
+              f"tcp:127.0.0.1:{PORT} ECONNREFUSED"),
     why="a connection is accepted, judged by its name and then reset: what is allowed needs no proxy")
 add("sockets", "of the kernel", " family:AF_VSOCK uring:", ours=said("family:AF_VSOCK EAFNOSUPPORT", "uring: ENOSYS"),
     why="as on a kernel without them, which programs know how to do without")
 add("sockets", "unix sockets", " family:AF_UNIX")
 add("sockets", "of the host", " unix:SOCKET")
 add("HTTP denied", "GET, CONNECT, SOCKS", " http:other.test:80 connect:other.test:443 socks:other.test:80")
-add("a name for this machine", "GET, CONNECT", " http:rebound.test:80 connect:rebound.test:443", network={"allowedDomains": ["rebound.test"]})
-add("nobody listens", "GET, CONNECT", " http:127.0.0.1:1 connect:127.0.0.1:1", network={"allowedDomains": ["127.0.0.1"]})
+add("a name for this machine", "GET, CONNECT", " http:rebound.test:80 connect:rebound.test:443",
+    network={"allowedDomains": ["rebound.test"]})
+add("nobody listens", "GET, CONNECT", " http:127.0.0.1:1 connect:127.0.0.1:1",
+    network={"allowedDomains": ["127.0.0.1"]})
 
 # ---- what srt does not hold, by the number it has among its limits ----
 
 add("limit 2", "a datagram by one end of a pair", " pair:DATAGRAMS", ours=said("pair:TOP/datagrams.sock EACCES"))
-add("limit 3", "denied variables in /proc/1", "cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n' | grep -c value-that", environment={"A_TOKEN": "value-that"},
-    network={"allowAllUnixSockets": True}, more={"credentials": {"envVars": [{"name": "A_TOKEN", "mode": "deny"}]}},
-    ours=said("0", status=1))
+add("limit 3", "denied variables in /proc/1", "cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n' | grep -c value-that",
+    environment={"A_TOKEN": "value-that"}, network={"allowAllUnixSockets": True},
+    more={"credentials": {"envVars": [{"name": "A_TOKEN", "mode": "deny"}]}}, ours=said("0", status=1))
 add("limit 4", "System V memory of the host", "ipcs -m | grep -c ^0x", ours=said("0", status=1))
-add("limit 5", "names in the home, and those srt does not know", " write:BASE/home/.bashrc write:BASE/home/.gitconfig write:BASE/home/other/.git/hooks/x make:BASE/home/.zshenv make:BASE/home/.envrc",
+add("limit 5", "names in the home, and those srt does not know",
+    " write:BASE/home/.bashrc write:BASE/home/.gitconfig write:BASE/home/other/.git/hooks/x make:BASE/home/.zshenv make:BASE/home/.envrc",
     files={"~/.bashrc": "", "~/.gitconfig": "", "~/other/.git/hooks/x": ""}, filesystem={"allowWrite": ["~"]},
     host=("~/.bashrc", "~/.gitconfig", "~/other/.git/hooks/x", "~/.zshenv", "~/.envrc"),
-    ours=said("write:BASE/home/.bashrc EROFS", "write:BASE/home/.gitconfig EROFS", "write:BASE/home/other/.git/hooks/x EACCES", "make:BASE/home/.zshenv EACCES",
-              "make:BASE/home/.envrc EACCES", host={"~/.bashrc": "", "~/.gitconfig": "", "~/other/.git/hooks/x": "", "~/.zshenv": None, "~/.envrc": None}))
-add("limit 5", "deep ones", " write:a/b/c/d/.bashrc write:a/b/.git/hooks/x mkdir:a/.vscode", files={"a/b/c/d/.bashrc": "", "a/b/.git/hooks/x": ""},
-    host=("a/b/c/d/.bashrc", "a/b/.git/hooks/x", "a/.vscode"),
+    ours=said("write:BASE/home/.bashrc EROFS", "write:BASE/home/.gitconfig EROFS",
+              "write:BASE/home/other/.git/hooks/x EACCES", "make:BASE/home/.zshenv EACCES",
+              "make:BASE/home/.envrc EACCES",
+              host={"~/.bashrc": "", "~/.gitconfig": "", "~/other/.git/hooks/x": "", "~/.zshenv": None,
+                    "~/.envrc": None}))
+add("limit 5", "deep ones", " write:a/b/c/d/.bashrc write:a/b/.git/hooks/x mkdir:a/.vscode",
+    files={"a/b/c/d/.bashrc": "", "a/b/.git/hooks/x": ""}, host=("a/b/c/d/.bashrc", "a/b/.git/hooks/x", "a/.vscode"),
     ours=said("write:a/b/c/d/.bashrc EACCES", "write:a/b/.git/hooks/x EACCES", "mkdir:a/.vscode EACCES",
               host={"a/b/c/d/.bashrc": "", "a/b/.git/hooks/x": "", "a/.vscode": None}))
-add("limit 5", "the repository above", " write:../.git/hooks/x write:../.git/config", cwd="sub", filesystem={"allowWrite": [".."]}, files={"sub": None, ".git/hooks/x": "", ".git/config": ""},
+add("limit 5", "the repository above", " write:../.git/hooks/x write:../.git/config", cwd="sub",
+    filesystem={"allowWrite": [".."]}, files={"sub": None, ".git/hooks/x": "", ".git/config": ""},
     host=(".git/hooks/x", ".git/config"),
-    ours=said("write:../.git/hooks/x EROFS", "write:../.git/config EROFS", host={".git/hooks/x": "", ".git/config": ""}))
-add("limit 6", "patterns from the root", " read:a.pem", files={"a.pem": "a"}, filesystem={"denyRead": ["/**/*.pem"]}, ours=said("read:a.pem EACCES"),
-    may_refuse="pattern")
-add("limit 7", "phantom files", "ls -A; git init -q new && git -C new status --porcelain && git -C new add -A; echo $?", ours=said("0"))
+    ours=said("write:../.git/hooks/x EROFS", "write:../.git/config EROFS",
+              host={".git/hooks/x": "", ".git/config": ""}))
+add("limit 6", "patterns from the root", " read:a.pem", files={"a.pem": "a"}, filesystem={"denyRead": ["/**/*.pem"]},
+    ours=said("read:a.pem EACCES"), may_refuse="pattern")
+add("limit 7", "phantom files", "ls -A; git init -q new && git -C new status --porcelain && git -C new add -A; echo $?",
+    ours=said("0"))
 add("limit 9", "mktemp", "f=$(mktemp) && rm $f && echo made", ours=said("made", status=0))
-add("limit 10", "programs that know no proxy", " tcp:leads.test:80", network={"allowedDomains": ["leads.test"]}, ours=said("tcp:leads.test:80 done"))
-add("limit 11", "its own files are hidden", f" http:127.0.0.1:{PORT}", network={"allowedDomains": ["127.0.0.1"]}, filesystem={"denyRead": ["/tmp"]},
-    ours=said(f"http:127.0.0.1:{PORT} 200 asked for /"))
+add("limit 10", "programs that know no proxy", " tcp:leads.test:80", network={"allowedDomains": ["leads.test"]},
+    ours=said("tcp:leads.test:80 done"))
+add("limit 11", "its own files are hidden", f" http:127.0.0.1:{PORT}", network={"allowedDomains": ["127.0.0.1"]},
+    filesystem={"denyRead": ["/tmp"]}, ours=said(f"http:127.0.0.1:{PORT} 200 asked for /"))
 add("limit 12", "allowWrite below allowRead below denyRead", " make:a/b/c/x make:a/b/y", files={"a/b/c": None},
     filesystem={"denyRead": ["a"], "allowRead": ["a/b"], "allowWrite": ["a/b/c"]}, host=("a/b/c/x",),
     ours=said("make:a/b/c/x done", "make:a/b/y EROFS", host={"a/b/c/x": ""}))
 add("limit 14", "namespaces and devices", " namespace: kind:/dev/null kind:/dev/kvm")
-add("limits in the README", "ancestors of what is denied", " rename:tree:moved read:moved/key", files={"tree/key": "k"}, filesystem={"denyRead": ["tree/key"]})
-add("limits in the README", "a link in place of a denied one", "rm link; mkdir link && echo x >link/key; python3 -I BASE/probe.py read:link/key kind:link", files={"real/key": "k", "link": ("link", "real")},
-    filesystem={"denyRead": ["link"], "denyWrite": ["link"]}, ours=said("read:link/key EACCES", "kind:link link"))
+add("limits in the README", "ancestors of what is denied", " rename:tree:moved read:moved/key", files={"tree/key": "k"},
+    filesystem={"denyRead": ["tree/key"]})
+add("limits in the README", "a link in place of a denied one",
+    "rm link; mkdir link && echo x >link/key; python3 -I BASE/probe.py read:link/key kind:link",
+    files={"real/key": "k", "link": ("link", "real")}, filesystem={"denyRead": ["link"], "denyWrite": ["link"]},
+    ours=said("read:link/key EACCES", "kind:link link"))
 
 
 # ---- playing them ----
@@ -396,7 +466,8 @@ def scenery(world, top):
             (top / name).chmod(0o666)
         stream.listen(100)
         world.attend(stream, page)
-        memory = re.search(r"\d+", subprocess.run(["ipcmk", "-M", "64", "-p", "0666"], capture_output=True, text=True, check=True).stdout)[0]
+        made = subprocess.run(["ipcmk", "-M", "64", "-p", "0666"], capture_output=True, text=True, check=True).stdout
+        memory = re.search(r"\d+", made)[0]
         try:
             yield
         finally:

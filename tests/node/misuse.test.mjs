@@ -123,7 +123,10 @@ test('a working directory that has vanished', async () => {
   const text = await SandboxManager.wrapWithSandbox('pwd')
   rmSync(gone, { recursive: true })
   try {
-    await refused(SandboxManager.wrapWithSandbox('true'), cloche.SandboxError, 'cwd_vanished', /change to one that does/)
+    const vanished = [cloche.SandboxError, 'cwd_vanished', /change to one that does/]
+    await refused(SandboxManager.wrapWithSandbox('true'), ...vanished)
+    await refused(new Sandbox().initialize(base()), ...vanished)
+    assert.throws(() => SandboxManager.updateConfig(base()), { code: 'cwd_vanished' })
   } finally {
     process.chdir(here)
   }

@@ -107,6 +107,7 @@ class Sandbox {
     if (ask !== undefined && ask !== null && typeof ask !== 'function')
       throw new errors.SandboxError('invalid_callback', `the callback that is asked must be a function, not ${typeof ask}`)
     const binary = binaries.findBinary(this.#binaryNamed)
+    wrap.directoryHere() // what relative paths mean
     throwProblems(await issuesOf(config, binaries.check, binary))
     stopIfReset()
     const session = new Session({
@@ -152,6 +153,7 @@ class Sandbox {
 
   updateConfig(config) {
     refuseFunctions(config)
+    wrap.directoryHere()
     throwProblems(issuesOf(config, binaries.checkSync, binaries.findBinary(this.#binaryNamed)))
     this.#config = copyOf(config)
     this.#generation++

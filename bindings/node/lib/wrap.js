@@ -60,7 +60,7 @@ function directoryHere() {
   } catch (cause) {
     throw new SandboxError(
       'cwd_vanished',
-      'the working directory does not exist any more: change to one that does, and wrap the command there',
+      'the working directory does not exist any more: change to one that does',
       { cause },
     )
   }
