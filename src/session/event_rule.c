@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "net/guard.h"
 #include "session/call_rule.h"
 #include "session/hint.h"
 
@@ -89,14 +90,32 @@ static const char *first_command(struct arena *arena, const struct session *sess
     return arena_printf(arena, "touch %s", path);
 }
 
+/* What no name may lead to is no address that anybody should be led to allow: the
+ * metadata service of a cloud gives away credentials. NULL: it is another. */
+static const char *better_not_reached(const struct question *question)
+{
+    static const struct host_rules none;
+    const struct guard guard = {.allowed = &none, .denied = &none, .denied_resolved = &none};
+    bool is_address = question->operation == OPERATION_CONNECT && question->host.is_address;
+
+    return is_address && !host_is_loopback(&question->host)
+               ? guard_refuses(&guard, &question->host.address, question->port)
+               : NULL;
+}
+
 static void find_hint(struct arena *arena, const struct session *session, const struct answer *answer,
                       struct event *event)
 {
     struct question question = answer->question;
+    const char *what = better_not_reached(&question);
     struct answer above;
     struct error ignored;
     struct hint hint;
 
+    if (what) {
+        add_reason(arena, event, arena_printf(arena, "nobody should be led there: it is %s", what));
+        return;
+    }
     /* Not where a rule speaks of the name itself. */
     question.object = path_parent(answer->real);
     if (event->kind == EVENT_FS_WRITE && is_of_directory(event->op) && answer->decision.rule_text.len == 0 &&

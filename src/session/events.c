@@ -407,21 +407,47 @@ bool events_open(const struct session *session, struct jail_watch *watch, struct
     return true;
 }
 
-static const char *unwatched_text(struct arena *arena, const struct session *session)
+/* A directory of the user's of which only a part is shown: what is not, is simply not
+ * there, and nobody is asked about it. */
+static struct slice partly_shown(const struct session *session)
 {
-    const struct hint hint = {.policy = "\"violation\": {\"watch\": \"all\"}"};
+    const struct plan *plan = &session->plan;
 
-    return arena_printf(arena, "reads were not watched; to watch them: %s", hint_text(arena, session, &hint));
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const struct step *step = &plan->steps[i];
+        bool is_theirs = path_covers(session->around.home, step->path) || path_covers(step->path, session->around.home);
+        if (step->kind == STEP_HIDE_DIRECTORY && !step->watched && is_theirs)
+            return step->path;
+    }
+    return (struct slice){0};
 }
 
-static void say_summary(const struct events *events)
+/* NULL: all reads were watched. */
+static const char *unwatched_text(struct arena *arena, const struct events *events)
+{
+    const struct session *session = events->session;
+    const struct hint hint = {.policy = "\"violation\": {\"watch\": \"all\"}"};
+    const char *to_watch = hint_text(arena, session, &hint);
+    struct slice part = partly_shown(session);
+
+    if (session->plan.doorman.reads)
+        return NULL;
+    if (!events->reads_watched)
+        return arena_printf(arena, "reads were not watched; to watch them: %s", to_watch);
+    return part.len == 0 ? NULL
+                         : arena_printf(arena, "reads of what is hidden in %s were not watched; to watch them: %s",
+                                        escaped(arena, part), to_watch);
+}
+
+static void say_summary(const struct events *events, int status)
 {
     struct arena arena ARENA_CLEANUP = {0};
     struct text out = text_in(&arena);
     const struct summary_style style = {
         .name = log_name(),
         .colour = events->watch.count > 0 && fd_wants_colour(STDERR_FILENO),
-        .note = events->reads_watched || !log_is_verbose() ? NULL : unwatched_text(&arena, events->session),
+        /* Whoever looks for the reason of a failure may look in vain. */
+        .note = status != 0 || log_is_verbose() ? unwatched_text(&arena, events) : NULL,
     };
 
     /* srt and codex-linux-sandbox say nothing of their own, and have no option to name. */
@@ -457,7 +483,7 @@ void events_close(struct events *events, enum jail_end end, int status)
             events->session->request->learn(events->session->request->argument, events->session, &events->watch,
                                             status);
         else
-            say_summary(events);
+            say_summary(events, status);
     }
     event_log_close(&events->log);
     watch_close(&events->watch);

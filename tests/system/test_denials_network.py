@@ -162,6 +162,18 @@ def test_what_does_not_answer_is_no_denial(told, world):
 
 # Without a network
 
+@pytest.mark.parametrize("address", [METADATA, "169.254.0.1", "fd00:ec2::254"])
+def test_nobody_is_led_to_allow_the_metadata_of_a_cloud_or_the_link(person, address):
+    file = person.home / "events.jsonl"
+    place = f"http://[{address}]/" if ":" in address else f"http://{address}/"
+    for options in ([], ["--allow-domain", "other.test"]):
+        file.unlink(missing_ok=True)
+        person.cloche("run", *options, "--events", file, "curl", "-s", "-m", "9", "--noproxy", "*", place)
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        event, = [line for line in lines if line["kind"] == "net.connect" and not line.get("folded")]
+        assert "hint" not in event and "nobody should be led there: it is a" in event["reason"], event
+
+
 LOOK_UP = "--allow-domain HOST, with the name it wanted"
 NONE = {
     "an address": ("connect 192.0.2.1 80", "net.connect", "192.0.2.1:80", "--allow-domain 192.0.2.1:80"),

@@ -4,6 +4,8 @@ their telling."""
 
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import time
@@ -225,10 +227,21 @@ def test_without_a_usable_device_what_is_hidden_stays_so(hiding):
 
 
 @only_root
-def test_it_is_said_once_where_reads_are_not_watched_to_who_wants_to_know_all(hiding):
-    _, answer = run_without_device(hiding, "sh", "-c", "cat secret; touch .bashrc", given=["-v"])
-    assert answer.stderr.count("reads were not watched") == 1
-    _, answer = run_without_device(hiding, "sh", "-c", "cat secret", given=["-v"])
-    assert "reads were not watched" not in answer.stderr
-    _, answer = run_without_device(hiding, "sh", "-c", "cat secret; touch .bashrc")
-    assert "reads were not watched" not in answer.stderr
+@pytest.mark.parametrize("end, given, said", [("false", [], 1), ("true", [], 0), ("true", ["-v"], 1)])
+def test_it_is_said_once_where_reads_are_not_watched_to_who_may_miss_one(hiding, end, given, said):
+    """With a failure to explain, or to who wants to know all; and not without a denial."""
+    _, answer = run_without_device(hiding, "sh", "-c", f"cat secret; touch .bashrc; {end}", given=given)
+    assert answer.stderr.count("reads were not watched") == said
+    _, answer = run_without_device(hiding, "sh", "-c", f"cat secret; {end}", given=given)
+    assert "not watched" not in answer.stderr
+
+
+def test_a_home_of_which_a_part_is_shown_is_named_as_not_watched(hiding):
+    hiding.file(hiding.home / ".ssh/id_rsa", "secret")
+    hiding.file(".env", "secret")  # hidden by the preset, and watched
+    script = "cat ~/.ssh/id_rsa; touch .bashrc"
+    answer = hiding.cloche("run", "sh", "-c", script)
+    place, said = re.search("reads of what is hidden in (.*) were not watched; to watch them: (.*)", answer.stderr).groups()
+    assert hiding.home.is_relative_to(place)
+    answer = hiding.cloche("run", *shlex.split(said), "sh", "-c", script)
+    assert f"read {hiding.home}/.ssh/id_rsa, by cat" in answer.stderr and "not watched" not in answer.stderr
