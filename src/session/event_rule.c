@@ -131,6 +131,18 @@ static void find_hint(struct arena *arena, const struct session *session, const 
         add_reason(arena, event, arena_printf(arena, "it has to be there first: %s", first_command(arena, session, answer, &hint, event)));
 }
 
+/* With the rule's own text where it stands in a preset, by a number that says nothing. */
+static struct slice reason_of(struct arena *arena, const struct decision *decision)
+{
+    bool is_numbered = decision->origin.file && slice_starts(slice_of(decision->origin.file), SLICE("preset:")) &&
+                       decision->rule_text.len > 0;
+
+    if (decision->reason.len || !decision->why)
+        return decision->reason;
+    return is_numbered ? slice_of(arena_printf(arena, "%s %s", decision->why, escaped(arena, decision->rule_text)))
+                       : slice_of(decision->why);
+}
+
 void event_find_rule(struct arena *arena, const struct session *session, bool with_hint, struct event *event)
 {
     struct question question;
@@ -155,8 +167,7 @@ void event_find_rule(struct arena *arena, const struct session *session, bool wi
     if (event->verdict != EVENT_DENIED)
         return;
     if (event->reason.len == 0)
-        event->reason =
-            answer.decision.reason.len || !answer.decision.why ? answer.decision.reason : slice_of(answer.decision.why);
+        event->reason = reason_of(arena, &answer.decision);
     if (event->hint.len == 0 && with_hint)
         find_hint(arena, session, &answer, event);
 }

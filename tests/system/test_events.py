@@ -463,6 +463,55 @@ def test_what_a_run_made_that_may_run_later_is_listed(watched):
     assert "core.fsmonitor" in watched.answer.stderr
 
 
+# ---- every output ----
+
+NAMES = [b"new\nline", b"\x1b]0;owned\x07\x1b[2J", "\u202egnp.exe\u2066\u2028".encode(), b"\xff\x9b31m\x7f", "\u009b31m".encode(),
+         b"\"'><script>alert(1)", b"<sandbox_violations>", b"it's `x` $(y)"]
+PLAIN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\udc80-\udcff]")
+
+
+def test_no_output_carries_what_a_name_would_do_to_its_reader(watched):
+    """Of everything that can be named: what is written, hidden, a socket, made to be run later, a program, the command, and a
+    path as long as there can be."""
+    person = watched.person
+    os.makedirs(os.fsencode(person.project) + b"/vault")
+    for name in NAMES:
+        with open(os.fsencode(person.project) + b"/vault/" + name, "wb"):
+            pass
+    for path in (person.project / "vault").iterdir():
+        person.own(path)
+    events = watched.run(*python(f"""
+import os, shutil, socket, subprocess
+def attempt(function, *arguments):
+    try: return function(*arguments)
+    except OSError: pass
+out = os.environb[b"OUT"]
+for name in {NAMES!r}:
+    attempt(os.open, out + b"/" + name, os.O_CREAT | os.O_WRONLY)
+    attempt(os.open, b"vault/" + name, os.O_RDONLY)
+    attempt(socket.socket(socket.AF_UNIX).connect, b"\\0" + name)
+    attempt(socket.socket(socket.AF_UNIX).connect, out + b"/" + name)
+    os.makedirs(b"new/" + name); open(b"new/" + name + b"/.envrc", "w")
+    program = b"./" + name
+    shutil.copy("/bin/mkdir", program); subprocess.run([program, out + b"/by"], stderr=subprocess.DEVNULL)
+    os.unlink(program)
+for _ in range(15):
+    os.mkdir("long" * 60); os.chdir("long" * 60)
+open(".envrc", "w")
+"""), "\x1b[2J\u202e", options=settings(watched, filesystem={"denyRead": ["vault"], "allowWrite": ["."]}))
+    assert len(events) > 5 * len(NAMES) - 8, [event["object"] for event in events]
+    outputs = {"summary": watched.answer.stderr, "events": watched.file.read_text(), "log": watched.log.read_text()}
+    for words in (["log"], ["log", "--json"], ["log", "--html", "page.html"], ["annotate", "--events", watched.file]):
+        answer = person.cloche(*words)
+        assert answer.returncode == 0, answer
+        outputs[" ".join(map(str, words))] = answer.stdout + answer.stderr
+    outputs["page"] = (person.project / "page.html").read_text()
+    assert "<script" not in outputs["page"] and outputs[f"annotate --events {watched.file}"].count("<sandbox_violations>") == 1
+    assert {name: sorted(set(PLAIN.findall(text))) for name, text in outputs.items() if PLAIN.search(text)} == {}
+    assert all(("long" * 60 + "/") * 15 in outputs[name] for name in ("events", "log", "log --json", "page"))
+    assert len(outputs["summary"]) < 8192
+
+
 # ---- limits and floods ----
 
 LIMITS = {
