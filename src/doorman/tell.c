@@ -13,6 +13,7 @@
 #include "doorman/records.h"
 #include "policy/built_in.h"
 #include "policy/decide.h"
+#include "policy/later.h"
 #include "policy/protect.h"
 
 #include <arpa/inet.h>
@@ -209,8 +210,7 @@ static bool is_on_search_path(const struct house *house, struct slice path)
 static bool is_git_word(const struct worker *worker, struct slice path)
 {
     return !protect_is_off(worker->house->policy) &&
-           ((protect_is_git_pointer(path) && worker->request->kind != REQUEST_MKDIR) ||
-            slice_is(path_name(path), "git-rebase-todo"));
+           ((protect_is_git_pointer(path) && worker->request->kind != REQUEST_MKDIR) || later_is_sequence(path));
 }
 
 /* A directory or a link may bring things under protected names at once: `.claude`, with its commands. A git
@@ -221,7 +221,7 @@ static bool brings_protected(const struct worker *worker, struct slice path)
 
     return (worker->request->kind == REQUEST_RENAME || worker->request->kind == REQUEST_SYMLINK) &&
            !memmem(path.ptr, path.len, git.ptr, git.len) && !protect_is_git_pointer(path) &&
-           protect_is_prefix(worker->house->policy, path);
+           (protect_is_prefix(worker->house->policy, path) || later_is_prefix(path));
 }
 
 /* Is it a name that may run outside one day? The supervisor looks at what became
@@ -245,7 +245,7 @@ static bool tell_later(struct worker *worker, const struct name *name)
         return false;
     if (!lifted && is_on_search_path(worker->house, path))
         reason = RECORD_ON_PATH;
-    else if (!lifted && !slice_is(path_name(path), "package.json"))
+    else if (!lifted && !slice_is(path_name(path), "package.json") && !later_words(path))
         return false;
     notice(worker, RECORD_LATER, RECORD_OBSERVED, path, reason);
     return true;

@@ -12,8 +12,10 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "doorman/records.h"
 #include "policy/git_config.h"
+#include "policy/later.h"
 #include "policy/protect.h"
 
 #include <dirent.h>
@@ -171,6 +173,47 @@ static const char *todo_words(struct arena *arena, struct slice path)
     return words;
 }
 
+static const char *strategy_words(struct arena *arena, struct slice name)
+{
+    return later_is_own_strategy(name)
+               ? NULL
+               : arena_printf(arena, "git runs a program called git-merge-%s when this is continued",
+                              escaped(arena, name));
+}
+
+static const char *strategy_file_words(struct arena *arena, struct slice path)
+{
+    struct slice content;
+    const char *words = read_content(arena, path, &content);
+
+    return words ? words : strategy_words(arena, (struct slice){content.ptr, slice_find(content, '\n')});
+}
+
+/* Of a cherry-pick: written like a configuration. */
+static const char *options_words(struct arena *arena, struct slice path)
+{
+    struct git_config config = {0};
+    struct slice content;
+    const char *words = read_content(arena, path, &content);
+
+    if (!words && !git_config_read(arena, content, &config, NULL))
+        words = "git may read more in it than can be read here";
+    for (size_t i = 0; !words && i < config.count; i++) {
+        if (slice_is(config.entries[i].name, "options.strategy"))
+            words = strategy_words(arena, config.entries[i].value);
+    }
+    return words;
+}
+
+static const char *sequence_words(struct arena *arena, struct slice path)
+{
+    struct slice name = path_name(path);
+
+    if (slice_is(name, "git-rebase-todo"))
+        return todo_words(arena, path);
+    return slice_is(name, "opts") ? options_words(arena, path) : strategy_file_words(arena, path);
+}
+
 static bool is_git_config(struct slice path)
 {
     return slice_is(path_name(path), "config") || slice_is(path_name(path), "config.worktree");
@@ -203,13 +246,14 @@ static const char *words_for(struct look *look, struct arena *arena, const struc
         return S_ISLNK(status.st_mode) || (status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH))
                    ? "a program in a directory of $PATH"
                    : NULL;
-    if (slice_is(name, "git-rebase-todo") && S_ISREG(status.st_mode))
-        return todo_words(arena, event->object);
+    if (later_is_sequence(event->object) && S_ISREG(status.st_mode))
+        return sequence_words(arena, event->object);
     if (is_git_config(event->object) && S_ISREG(status.st_mode))
         return git_config_words(arena, event->object);
     if (protect_is_git_pointer(event->object))
         return "git takes its configuration from where this leads";
-    return "a name that the host would run or obey";
+    const char *words = later_words(event->object);
+    return words ? words : "a name that the host would run or obey";
 }
 
 static void tell_once(struct look *look, const struct event *event, struct slice object, const char *words)

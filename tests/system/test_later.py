@@ -41,6 +41,7 @@ MOVES = {
         """/usr/bin/python3 -c 'import ctypes; assert ctypes.CDLL(None).renameat2(-100, b"t", -100, b"old", 2) == 0'""",
         "old/.vscode/tasks.json"),
     "a package, moved": ("""mkdir t; echo '{"scripts": {"postinstall": "x"}}' > t/package.json; mv t u""", "u/package.json"),
+    "a directory that brings a configuration": ("mkdir -p x n; echo x > x/config; mv x n/.cargo", "n/.cargo"),
     "a directory that brings commands": ("mkdir -p x/commands n; echo x > x/commands/c; mv x n/.claude", "n/.claude"),
 }
 
@@ -105,6 +106,10 @@ CONTENTS = {
     "an unreadable package": ("echo {} > package.json; chmod 0 package.json", "package.json", "cannot be read"),
     "an escaped name": ("""echo '{"scripts": {"postinst\\u0061ll": "x"}}' > package.json""", "package.json", "postinstall"),
     "no JSON": ("""echo '{"scripts": {"x": "x"}, "scripts": {' > package.json""", "package.json", "not plain JSON"),
+    "a rebase by a program": ("mkdir -p t/rebase-merge; echo evil > t/rebase-merge/strategy", "t/rebase-merge/strategy",
+                              "git-merge-evil"),
+    "a cherry-pick by a program": ("mkdir -p t/sequencer; printf '[options]\\n\\tstrategy = ../evil\\n' > t/sequencer/opts",
+                                   "t/sequencer/opts", "git-merge-../evil"),
     "a rebase": ("mkdir t; printf 'break\\n  exec ./x\\n' > t/git-rebase-todo", "t/git-rebase-todo", "rebase"),
 }
 
@@ -121,7 +126,9 @@ def test_content_that_cannot_be_judged_counts_as_dangerous(watched, name):
 
 def test_a_script_of_another_name_or_a_rebase_without_commands_is_not_told(watched):
     script = """echo '{"name": "postinstall", "scripts": {"test": "postinstall"}}' > package.json
-        mkdir t; printf 'pick 1234 exec x\\n# exec y\\n' > t/git-rebase-todo"""
+        mkdir -p t/rebase-merge t/sequencer; printf 'pick 1234 exec x\\n# exec y\\n' > t/git-rebase-todo
+        echo ort > t/rebase-merge/strategy; echo evil > t/strategy
+        printf '[options]\\n\\tstrategy = ours\\n' > t/sequencer/opts"""
     assert watched.later(script) == {}
 
 
@@ -132,3 +139,18 @@ def test_a_rebase_of_an_old_repository_that_will_run_a_command_is_told(watched):
     subprocess.run(["/bin/sh", "-ec", script], cwd=person.project, env=person.environment, check=True, **as_person(person))
     told = watched.later("cd old; GIT_SEQUENCE_EDITOR='printf \"break\\\\nexec ./x\\\\n\" >' git rebase -qi HEAD~1")
     assert set(told) == {"old/.git/rebase-merge/git-rebase-todo"}
+
+
+def test_names_that_programs_obey_without_being_asked_to_run_the_project_are_told(watched):
+    names = [".npmrc", ".yarnrc.yml", ".pnpmfile.cjs", "mise.toml", ".nvim.lua", ".gdbinit", "lefthook.yml",
+             ".pre-commit-config.yaml", ".cargo/config.toml", ".config/systemd/user/x.service", ".config/autostart/x.desktop"]
+    script = "".join(f"mkdir -p a/$(dirname {name}); echo x > a/{name}; " for name in names)
+    told = watched.later(script)
+    assert set(told) == {f"a/{name}" for name in names}
+    assert "npm" in told["a/.npmrc"] and "cargo" in told["a/.cargo/config.toml"]
+
+
+def test_what_only_a_build_or_a_test_runs_is_not_told(watched):
+    names = ["Makefile", "build.rs", "conftest.py", "setup.py", "pyproject.toml", "CMakeLists.txt", ".cargo-ok", "npmrc",
+             "config/systemd/user/x.service", "node_modules/x/.npmrc", ".config/other"]
+    assert watched.later("".join(f"mkdir -p a/$(dirname {name}); echo x > a/{name}; " for name in names)) == {}
