@@ -27,8 +27,8 @@
  *                     nothing: there is no such limit, or it is in refusals
  *   filter            true if system calls are filtered
  *   capabilities      none, or files: what root's command keeps
- *   doorman           null, or {files, sockets, datagrams: what is asked of it,
- *                     reasons: [{text, file, path}], roots: [{path, byPattern}]}
+ *   doorman           null, or {files, sockets, datagrams: what is asked of it, reads: it performs
+ *                     every open, reasons: [{text, file, path}], roots: [{path, byPattern}]}
  *   rules             [{text, file, path, locks: [name], note}]
  * Bytes that are not UTF-8 are spelled \udcXX. */
 #include "base/log.h"

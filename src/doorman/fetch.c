@@ -2,7 +2,7 @@
  * them from looking through /proc/PID/fd of the caller, and asked by the command
  * to open /proc/1/mem they fail as the command itself would (attack 105). What the
  * command may do there with itself is done here, by one thread that has
- * CAP_SYS_PTRACE, opens nothing but O_PATH, and serves only tasks that carry the
+ * CAP_SYS_PTRACE, opens nothing for anything but reading, and serves only tasks that carry the
  * run's filter: never pid 1, which has all capabilities inside. */
 #include "doorman/fetch.h"
 
@@ -11,11 +11,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* One errand at a time: they are rare. */
@@ -25,9 +27,10 @@ struct errand {
     pthread_cond_t changed;
     enum { ERRAND_NONE, ERRAND_GIVEN, ERRAND_DONE } state;
 
-    enum { WANT_ENTRY, WANT_SELF, WANT_SESSION, WANT_CALLER } want;
+    enum { WANT_ENTRY, WANT_OPEN, WANT_SELF, WANT_SESSION, WANT_CALLER } want;
     int directory;
     const char *entry;
+    int object;
     pid_t caller;
     int process; /* its numbers in the sandbox */
     int thread;
@@ -127,14 +130,19 @@ static int ask_self(const struct house *house, struct errand *errand)
     return 0;
 }
 
+/* The host's /proc shows everybody: nobody but the caller is served there. */
+static bool is_a_strangers(const struct house *house, struct errand *errand, int process)
+{
+    return house->policy->around.shares_proc && (ask_self(house, errand) != 0 || process != errand->process);
+}
+
 static int look(const struct house *house, struct errand *errand, int *found)
 {
     struct stat status;
     int process = 0;
     int depth = depth_below_task(house, errand->directory, &process);
 
-    /* The host's /proc shows everybody: nobody but the caller is served there. */
-    if (depth >= 0 && house->policy->around.shares_proc && (ask_self(house, errand) != 0 || process != errand->process))
+    if (depth >= 0 && is_a_strangers(house, errand, process))
         return EACCES;
     *found = openat(errand->directory, errand->entry, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (*found < 0)
@@ -148,6 +156,22 @@ static int look(const struct house *house, struct errand *errand, int *found)
     if (!is_of_the_run(errand->directory, depth))
         return EACCES;
     *found = openat(errand->directory, errand->entry, O_PATH | O_CLOEXEC);
+    return *found < 0 ? errno : 0;
+}
+
+/* For reading, and only what /proc itself says of a task of the run, which every other one of it may know. */
+static int open_of_task(const struct house *house, struct errand *errand, int *found)
+{
+    struct statfs status;
+    char number[16];
+    int process = 0;
+    int depth = depth_below_task(house, errand->directory, &process);
+
+    if (depth < 0 || is_a_strangers(house, errand, process) || !is_of_the_run(errand->directory, depth) ||
+        fstatfs(errand->object, &status) < 0 || status.f_type != PROC_SUPER_MAGIC)
+        return EACCES;
+    snprintf(number, sizeof number, "%d", errand->object);
+    *found = openat(house->self, number, O_RDONLY | O_CLOEXEC);
     return *found < 0 ? errno : 0;
 }
 
@@ -217,6 +241,8 @@ static int run(const struct house *house, struct errand *errand)
     switch (errand->want) {
     case WANT_ENTRY:
         return look(house, errand, &errand->found);
+    case WANT_OPEN:
+        return open_of_task(house, errand, &errand->found);
     case WANT_SELF:
         return ask_self(house, errand);
     case WANT_SESSION:
@@ -275,6 +301,21 @@ int fetch_entry(const struct house *house, pid_t caller, int directory, const ch
     errand->want = WANT_ENTRY;
     errand->directory = directory;
     errand->entry = entry;
+    run_errand(errand);
+    int error = errand->error;
+    *fd = errand->found;
+    end_errand(errand);
+    return error;
+}
+
+int fetch_open(const struct house *house, pid_t caller, int directory, int object, int *fd)
+{
+    struct errand *errand = house->errand;
+
+    begin_errand(errand, caller);
+    errand->want = WANT_OPEN;
+    errand->directory = directory;
+    errand->object = object;
     run_errand(errand);
     int error = errand->error;
     *fd = errand->found;

@@ -12,6 +12,10 @@
  * /proc followed, as O_PATH. An errno, or 0. */
 int fetch_entry(const struct house *house, pid_t caller, int directory, const char *entry, int *fd);
 
+/* Opens for reading what stands in `directory`, of a task of the run, in /proc: its memory, say, or its variables. An
+ * errno, or 0. */
+int fetch_open(const struct house *house, pid_t caller, int directory, int object, int *fd);
+
 /* What "self" (or, with `thread`, "thread-self") means to the caller. */
 int fetch_self(const struct house *house, pid_t caller, bool thread, char *text, size_t size);
 

@@ -339,7 +339,7 @@ int judge_refusal_to_make(int error, int directory, const struct entry_name *ent
     return error == EACCES && is_read_only(directory) ? EROFS : error;
 }
 
-static bool is_handed_in(const struct house *house, const struct stat *status)
+bool judge_is_handed_in(const struct house *house, const struct stat *status)
 {
     for (size_t i = 0; i < HANDED_MAX; i++) {
         if (house->handed[i].known && house->handed[i].device == status->st_dev &&
@@ -359,7 +359,7 @@ int judge_object(struct house *house, int object, struct entry_name *entry)
     entry->exists = true;
     entry->type = status.st_mode & S_IFMT;
     /* What the user redirected the run's input or output to is the command's. */
-    if (entry->name.kind == NAME_FOREIGN && is_handed_in(house, &status))
+    if (entry->name.kind == NAME_FOREIGN && judge_is_handed_in(house, &status))
         entry->name.kind = NAME_NONE;
     int error = judge_change(house, entry);
     /* The kernel says whether it is for the mode or the mount that it would refuse. */

@@ -6,6 +6,8 @@
 #include "doorman/name.h"
 #include "doorman/resolve.h"
 
+#include <sys/stat.h>
+
 /* Something in a directory: what it is called, and what is known of it. */
 struct entry_name {
     struct name name; /* NAME_NONE: the directory has none */
@@ -33,6 +35,12 @@ const char *judge_why(struct house *house, const struct name *name);
 
 /* Likewise, for something that is there; fills `entry`. */
 int judge_object(struct house *house, int object, struct entry_name *entry);
+
+/* May it be read, or listed? An errno, or 0; fills `name`. `*empty`: an empty file is to be read in its place. */
+int judge_read(const struct house *house, int object, const struct stat *status, struct name *name, bool *empty);
+
+/* Is it what the user redirected the run's input or output to? */
+bool judge_is_handed_in(const struct house *house, const struct stat *status);
 
 /* A refusal as the kernel words it, if it refuses as well: what is on a read-only
  * mount is said to be so, what is not there is said not to be. For what is to be

@@ -127,6 +127,7 @@ void name_of(const struct house *house, int fd, struct name *name)
     name->kind = NAME_DOUBTFUL;
     name->length = 0;
     name->is_lifted = false;
+    name->was_named = false;
     snprintf(number, sizeof number, "%d", fd);
     ssize_t length = readlinkat(house->self, number, name->text, sizeof name->text);
     if (length <= 0 || (size_t)length >= sizeof name->text ||
@@ -134,16 +135,22 @@ void name_of(const struct house *house, int fd, struct name *name)
         return;
     name->length = (size_t)length;
     name->text[length] = '\0';
-    bool deleted = slice_ends(name_slice(name), SLICE(" (deleted)"));
+    bool deleted = slice_ends(name_slice(name), SLICE(NAME_DELETED));
     /* pipe:[1], socket:[1], anon_inode:... */
-    if (name->text[0] != '/' || (deleted && status.stx_nlink == 0))
+    if (name->text[0] != '/') {
         name->kind = NAME_NONE;
-    else if (!is_in_tree(house, status.stx_mnt_id) && !is_in_own_view(house, status.stx_mnt_id, name) &&
-             !is_in_whole(house, name, &status))
+        return;
+    }
+    bool inside = is_in_tree(house, status.stx_mnt_id) || is_in_own_view(house, status.stx_mnt_id, name) ||
+                  is_in_whole(house, name, &status);
+    if (deleted && status.stx_nlink == 0) {
+        name->kind = NAME_NONE;
+        name->was_named = inside;
+    } else if (!inside) {
         name->kind = NAME_FOREIGN;
-    /* Where the name is gone but there are others, it may have any. */
-    else if (!deleted || is_found_again(name, &status))
-        name->kind = NAME_KNOWN;
+    } else if (!deleted || is_found_again(name, &status)) {
+        name->kind = NAME_KNOWN; /* where it is gone but there are others, it may have any */
+    }
 }
 
 bool name_append(struct name *name, struct slice component)

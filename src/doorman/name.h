@@ -7,12 +7,16 @@
 
 #include <limits.h>
 
+/* What the kernel puts behind a name that is gone. */
+#define NAME_DELETED " (deleted)"
+
 struct name {
     /* NAME_NONE: a pipe, a memory file, something deleted. NAME_FOREIGN: an object of
      * a mount that is nowhere in the sandbox: its text is no name in here. */
     enum { NAME_KNOWN, NAME_NONE, NAME_FOREIGN, NAME_DOUBTFUL } kind;
     char text[PATH_MAX];
     size_t length;
+    bool was_named; /* NAME_NONE: it was in the sandbox's tree, and is deleted; `text` says as what */
     bool is_lifted; /* judged to be writable only because this run made the directory */
 };
 

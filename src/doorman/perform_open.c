@@ -1,10 +1,12 @@
-/* open, openat, creat and openat2 of what is to be written or made.
+/* open, openat, creat and openat2 of what is to be written or made; and of what is
+ * to be read, where a rule about reading speaks of files to come.
  *
  * What exists is pinned first, judged by the name it really has, and then opened
  * anew through its own descriptor; what does not is made in the directory that
  * was judged, and only if it is still not there. Nothing is looked up twice. */
 #include "base/fd.h"
 #include "base/path.h"
+#include "doorman/fetch.h"
 #include "doorman/grants.h"
 #include "doorman/judge.h"
 #include "doorman/own_view.h"
@@ -112,15 +114,55 @@ static int judge_instead_of_new(struct worker *worker, const struct place *place
     return parent < 0 ? 0 : sticky_judge_open(worker->house, worker->request, parent, &status);
 }
 
+/* Nothing is read of a link, a socket or a mere path; and devices are where the
+ * sandbox has put them. */
+static int judge_reading(struct worker *worker, const struct place *place, uint64_t how, bool *empty)
+{
+    struct house *house = worker->house;
+    struct stat status;
+    struct name name;
+
+    *empty = false;
+    if (!house->plan->doorman.performs_reads || how & O_PATH || (how & O_ACCMODE) == O_WRONLY)
+        return 0;
+    if (fstat(place->object, &status) < 0)
+        return errno;
+    if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode) && !S_ISFIFO(status.st_mode))
+        return 0;
+    int error = judge_read(house, place->object, &status, &name, empty);
+    if (error)
+        tell_read(worker, place->object, &name);
+    else if (house->plan->doorman.reads)
+        tell_reading(worker, &worker->request->operands[0], place->object, 0);
+    return error;
+}
+
+/* What the command may open of itself in /proc, and we may not of it: memory, variables. */
+static struct answer open_to_read(struct worker *worker, const struct place *place, uint64_t how)
+{
+    struct answer answer = open_again(worker, place->object, how);
+    int fd;
+
+    if ((answer.error == EACCES || answer.error == EPERM) && place->by_hand && place->directory >= 0 &&
+        fetch_open(worker->house, worker->request->thread, place->directory, place->object, &fd) == 0)
+        answer = handed_over(fd, how);
+    return answer;
+}
+
 static struct answer open_existing(struct worker *worker, const struct place *place, uint64_t how)
 {
     struct entry_name entry;
+    bool empty;
 
     int error = how & O_CREAT ? judge_instead_of_new(worker, place) : 0;
     if (error)
         return answer_error(error);
-    if (!changes(how))
-        return open_again(worker, place->object, how);
+    if (!changes(how)) {
+        error = judge_reading(worker, place, how, &empty);
+        if (empty)
+            return handed_over(open("/dev/null", O_RDONLY | O_CLOEXEC), how);
+        return error ? answer_error(error) : open_to_read(worker, place, how);
+    }
     error = judge_object(worker->house, place->object, &entry);
     /* Devices are where the sandbox has put them: on every other mount the kernel
      * opens none. */
@@ -130,6 +172,9 @@ static struct answer open_existing(struct worker *worker, const struct place *pl
         tell_object(worker, place->object, &entry, error);
         return answer_error(error);
     }
+    error = judge_reading(worker, place, how, &empty);
+    if (error || empty)
+        return answer_error(error ? error : EACCES);
     struct answer answer = open_again(worker, place->object, how);
     /* Writable by a pattern alone: not on its mount, but in the doorman's own view. */
     if (answer.error == EROFS && entry.name.kind == NAME_KNOWN) {
@@ -190,6 +235,8 @@ static struct answer attempt(struct worker *worker, const struct request *reques
     if (error) {
         if (changes(how->flags) || how->flags & O_CREAT)
             tell_unresolved(worker, &request->operands[0], error);
+        else if (worker->house->plan->doorman.reads)
+            tell_reading(worker, &request->operands[0], -1, error);
         return answer_error(error);
     }
     const struct operand *operand = &request->operands[0];

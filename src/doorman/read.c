@@ -88,7 +88,8 @@ static int read_open(const struct reader *reader, size_t flags_at)
     const uint64_t writing = O_ACCMODE | O_TRUNC | making;
 
     request->how.flags = (unsigned)argument(reader, flags_at);
-    request->kind = request->how.flags & writing ? REQUEST_OPEN : REQUEST_LOOK;
+    bool performed = request->how.flags & writing || reader->house->plan->doorman.performs_reads;
+    request->kind = performed ? REQUEST_OPEN : REQUEST_LOOK;
     if (request->how.flags & making)
         request->how.mode = argument(reader, flags_at + 1) & 07777;
     return 0;

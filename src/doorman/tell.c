@@ -289,6 +289,15 @@ void tell_written(struct worker *worker, const struct name *name)
         notice(worker, RECORD_WRITE, RECORD_OBSERVED, name_slice(name), NULL);
 }
 
+/* Where a mask stands, its mode says nothing. */
+void tell_read(struct worker *worker, int object, const struct name *name)
+{
+    if (name->kind == NAME_DOUBTFUL || is_off(worker->house))
+        return;
+    if (plan_access_at(worker->house->plan, name_slice(name)) == ACCESS_NONE || modes_allow(object, R_OK))
+        notice(worker, RECORD_READ, RECORD_DENIED, name_slice(name), NULL);
+}
+
 /* Is there, or nearest above, a mask that tells of itself whom it meets (watch/tripwire.c)? */
 static bool is_wired(int object, struct slice path)
 {

@@ -36,6 +36,9 @@ void tell_moved(struct worker *worker, const struct name *from, const struct nam
 /* Something was changed, or removed: told if everything is watched. */
 void tell_written(struct worker *worker, const struct name *name);
 
+/* Policy has refused to have it read. */
+void tell_read(struct worker *worker, int object, const struct name *name);
+
 /* Something is to be opened for reading: `object` is what is there, or -1, and why it was not found. Told if
  * policy hides it. */
 void tell_reading(struct worker *worker, const struct operand *operand, int object, int error);

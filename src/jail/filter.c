@@ -36,7 +36,7 @@ static size_t choose(const struct plan *plan)
         number |= FILTER_SOCKETS_ASKED;
     if (plan->doorman.calls)
         number |= FILTER_WATCHED;
-    if (plan->doorman.reads)
+    if (plan_reads_come_by(plan))
         number |= FILTER_READS_WATCHED;
     if (plan->doorman.sockets && plan->doorman.datagrams)
         number |= FILTER_UNIX_DATAGRAM;

@@ -19,7 +19,7 @@ void plan_add_hold(struct plan *plan, struct hold hold)
     plan->holds[plan->hold_count++] = hold;
 }
 
-static void add_hold(struct plan *plan, const struct path_rule *rule, unsigned locks, const char *note)
+void plan_hold_rule(struct plan *plan, const struct path_rule *rule, unsigned locks, const char *note)
 {
     bool absent = rule->pattern.literal && rule->node == NODE_ABSENT;
 
@@ -30,11 +30,11 @@ static void add_hold(struct plan *plan, const struct path_rule *rule, unsigned l
                                       .idle = absent && !(locks & LOCK_DOORMAN)});
 }
 
-static void hold_by_doorman(struct plan *plan, const struct path_rule *rule, const char *note)
+void plan_hold_by_doorman(struct plan *plan, const struct path_rule *rule, const char *note)
 {
     if (!rule->protects) /* protected names are a reason of their own */
         plan_doorman_call(plan, rule->origin, rule->text);
-    add_hold(plan, rule, LOCK_DOORMAN, note);
+    plan_hold_rule(plan, rule, LOCK_DOORMAN, note);
 }
 
 void plan_refuse(struct plan *plan, struct origin origin, const char *token, const char *what)
@@ -56,7 +56,7 @@ static bool can_come_into_being(const struct plan *plan, const struct tree *tree
     }
 }
 
-static bool writable_overlaps(const struct plan *plan, struct slice directory)
+bool plan_writable_overlaps(const struct plan *plan, struct slice directory)
 {
     for (size_t i = 0; i < plan->step_count; i++) {
         const struct step *step = &plan->steps[i];
@@ -67,8 +67,7 @@ static bool writable_overlaps(const struct plan *plan, struct slice directory)
     return false;
 }
 
-/* The first lock on files. */
-static unsigned first_lock(const struct plan *plan)
+unsigned plan_first_lock(const struct plan *plan)
 {
     return plan->backend == BACKEND_LANDLOCK ? LOCK_LANDLOCK : LOCK_MOUNT;
 }
@@ -76,38 +75,54 @@ static unsigned first_lock(const struct plan *plan)
 static void judge_granting_pattern(struct plan *plan, const struct path_rule *rule, const char *name)
 {
     if (!rule_grants_writing(rule))
-        plan_refuse(plan, rule->origin, NULL,
-                    arena_printf(plan->arena,
-                                 "%s grants reading by a pattern, which is not enforced yet: name the paths or the "
-                                 "directory",
-                                 name));
+        plan_judge_showing_pattern(plan, rule);
     else if (plan->no_doorman)
         plan_refuse(plan, rule->origin, NULL,
                     arena_printf(plan->arena, "%s lets files be written by a pattern, but %s: name the paths", name,
                                  plan->no_doorman));
     else if (rule->node != NODE_DIRECTORY)
-        add_hold(plan, rule, 0, "there is no directory in which it could match");
+        plan_hold_rule(plan, rule, 0, "there is no directory in which it could match");
     else if (plan_access_at(plan, rule->real) < ACCESS_READ)
         plan_refuse(plan, rule->origin, NULL,
                     arena_printf(plan->arena,
                                  "%s lets files be written by a pattern in a directory that is hidden: let %s be read",
                                  name, escaped(plan->arena, rule->real)));
     else
-        hold_by_doorman(plan, rule, "the mount stays read-only; the doorman writes what matches");
+        plan_hold_by_doorman(plan, rule, "the mount stays read-only; the doorman writes what matches");
 }
 
 /* Hidden where it matches at start; the doorman lets nothing more be made. */
 static void judge_expanded(struct plan *plan, const struct path_rule *rule, const char *name)
 {
-    if (!writable_overlaps(plan, rule->real))
-        add_hold(plan, rule, first_lock(plan), "what it matches when the run starts");
+    if (!plan_writable_overlaps(plan, rule->real))
+        plan_hold_rule(plan, rule, plan_first_lock(plan), "what it matches when the run starts");
     else if (!plan->no_doorman)
-        hold_by_doorman(plan, rule, "what it matches when the run starts is hidden, and nothing more can be made");
+        plan_hold_by_doorman(plan, rule, "what it matches when the run starts is hidden, and nothing more can be made");
     else
         plan_refuse(plan, rule->origin, "late-names",
                     arena_printf(plan->arena,
                                  "%s also speaks of files made during the run, and the command cannot be kept from "
                                  "making them, for %s",
+                                 name, plan->no_doorman));
+}
+
+static void refuse_pattern_on_writing(struct plan *plan, const struct path_rule *rule, const char *name)
+{
+    bool at_top = pattern_is_at_top(plan->policy, rule);
+
+    if (at_top && plan->policy->around.personality == PERSONALITY_SRT)
+        plan_hold_rule(plan, rule, plan_first_lock(plan), "the entries that exist when the run starts");
+    else if (at_top)
+        plan_refuse(plan, rule->origin, "late-names",
+                    arena_printf(plan->arena,
+                                 "%s also speaks of files made during the run, which cannot be held, for %s: name the "
+                                 "paths",
+                                 name, plan->no_doorman));
+    else
+        plan_refuse(plan, rule->origin, NULL,
+                    arena_printf(plan->arena,
+                                 "%s is a pattern over a whole tree, which cannot be held, for %s: name the paths, or "
+                                 "use a pattern on entries of the project's top directory or $HOME",
                                  name, plan->no_doorman));
 }
 
@@ -124,42 +139,31 @@ static void judge_pattern(struct plan *plan, const struct path_rule *rule)
         judge_granting_pattern(plan, rule, name);
         return;
     }
-    if (rule->list == LIST_DENY_WRITE && !writable_overlaps(plan, rule->real)) {
-        add_hold(plan, rule, first_lock(plan), "nothing is writable there");
+    if (rule->list == LIST_DENY_WRITE && !plan_writable_overlaps(plan, rule->real)) {
+        plan_hold_rule(plan, rule, plan_first_lock(plan), "nothing is writable there");
         return;
     }
     if (rule->list == LIST_DENY_WRITE && !plan->no_doorman) {
-        hold_by_doorman(plan, rule, "also for names that come later");
+        plan_hold_by_doorman(plan, rule, "also for names that come later");
         return;
     }
-    if (!pattern_is_at_top(plan->policy, rule)) {
-        plan_refuse(plan, rule->origin, NULL,
-                    arena_printf(plan->arena,
-                                 "%s is a pattern over a whole tree, which %s%s: name the paths, or use a pattern on "
-                                 "entries of the project's top directory or $HOME",
-                                 name, rule->list == LIST_DENY_WRITE ? "cannot be held, for " : "is not enforced yet",
-                                 rule->list == LIST_DENY_WRITE ? plan->no_doorman : ""));
+    if (rule->list == LIST_DENY_WRITE) {
+        refuse_pattern_on_writing(plan, rule, name);
         return;
     }
-    if (rule->at_start || plan->policy->around.personality == PERSONALITY_SRT) {
-        add_hold(plan, rule, first_lock(plan), "the entries that exist when the run starts");
-        return;
-    }
-    plan_refuse(plan, rule->origin, "late-names",
-                arena_printf(plan->arena,
-                             "%s also speaks of files made during the run, which is not enforced yet: write "
-                             "{\"path\": \"%s\", \"atStart\": true}, which means the entries that exist at start",
-                             name, name));
+    plan_judge_hiding_pattern(plan, rule);
 }
 
 static void judge_absent(struct plan *plan, const struct tree *tree, const struct path_rule *rule)
 {
+    if (plan_judge_hidden_later(plan, rule))
+        return;
     if (rule->list == LIST_DENY_READ) {
-        add_hold(plan, rule, 0, "nothing is there now; hidden when it exists as a run starts");
+        plan_hold_rule(plan, rule, 0, "nothing is there now; hidden when it exists as a run starts");
     } else if (!can_come_into_being(plan, tree, rule->real)) {
-        add_hold(plan, rule, first_lock(plan), "nothing is there, and nothing can be made there");
+        plan_hold_rule(plan, rule, plan_first_lock(plan), "nothing is there, and nothing can be made there");
     } else if (!plan->no_doorman) {
-        hold_by_doorman(plan, rule, "nothing is there now, and nothing can be made there");
+        plan_hold_by_doorman(plan, rule, "nothing is there now, and nothing can be made there");
     } else if (rule->vital && plan_effect_at(plan->policy, path_parent(rule->real)).backing == BACKING_HOST) {
         plan_refuse(plan, rule->origin, "late-names",
                     arena_printf(plan->arena,
@@ -167,7 +171,7 @@ static void judge_absent(struct plan *plan, const struct tree *tree, const struc
                                  "what it wrote. Create it first, or let the command write less",
                                  escaped(plan->arena, rule->text), plan->no_doorman));
     } else if (rule->derived) {
-        add_hold(plan, rule, 0, "nothing is there now; names made during the run are not held");
+        plan_hold_rule(plan, rule, 0, "nothing is there now; names made during the run are not held");
     } else {
         plan_refuse(plan, rule->origin, "late-names",
                     arena_printf(plan->arena,
@@ -205,7 +209,7 @@ static unsigned locks_of(const struct plan *plan, const struct path_rule *rule)
 {
     if (plan->backend == BACKEND_LANDLOCK)
         return LOCK_LANDLOCK;
-    if (plan_leaves_to_doorman(plan, rule))
+    if (plan_leaves_to_doorman(plan, rule) || (plan_hides_reading(rule) && plan_is_judged(plan, rule->real)))
         return LOCK_DOORMAN;
     bool landlock = plan->use_landlock &&
                     (rule->list == LIST_ALLOW_WRITE || (rule->list == LIST_RULES && rule->access == ACCESS_WRITE) ||
@@ -228,17 +232,17 @@ void plan_holds(struct plan *plan, const struct tree *tree)
         if (refuse_replaceable(plan, rule))
             continue;
         if (rule->dropped && rule->socket && rule->node == NODE_DIRECTORY)
-            add_hold(plan, rule, plan->doorman.sockets ? LOCK_DOORMAN : 0, rule->dropped_because);
+            plan_hold_rule(plan, rule, plan->doorman.sockets ? LOCK_DOORMAN : 0, rule->dropped_because);
         else if (rule->dropped)
-            add_hold(plan, rule, 0, rule->dropped_because);
+            plan_hold_rule(plan, rule, 0, rule->dropped_because);
         else if (!rule->pattern.literal && !rule->widened)
             judge_pattern(plan, rule);
         else if (rule->node == NODE_ABSENT)
             judge_absent(plan, tree, rule);
         else
-            add_hold(plan, rule, locks_of(plan, rule),
-                     rule->widened ? "with the whole directory above it, which cannot be searched"
-                     : plan_leaves_to_doorman(plan, rule) ? "git may replace it by one that runs nothing"
-                                                          : NULL);
+            plan_hold_rule(plan, rule, locks_of(plan, rule),
+                           rule->widened ? "with the whole directory above it, which cannot be searched"
+                           : plan_leaves_to_doorman(plan, rule) ? "git may replace it by one that runs nothing"
+                                                                : NULL);
     }
 }

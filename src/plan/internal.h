@@ -50,6 +50,28 @@ void plan_doorman_call(struct plan *plan, struct origin origin, struct slice tex
 void plan_doorman_needs(struct plan *plan);
 
 void plan_add_hold(struct plan *plan, struct hold hold);
+/* Of a rule about a path. */
+void plan_hold_rule(struct plan *plan, const struct path_rule *rule, unsigned locks, const char *note);
+void plan_hold_by_doorman(struct plan *plan, const struct path_rule *rule, const char *note);
+/* The one that holds files where there is no other: mounts, or Landlock alone. */
+unsigned plan_first_lock(const struct plan *plan);
+
+/* Can something at or below it be written, as far as mounts go? */
+bool plan_writable_overlaps(const struct plan *plan, struct slice directory);
+
+/* Rules about reading and files to come (late_reads.c). */
+
+/* A pattern that lets files be read, and does not let them be written. */
+bool plan_shows_by_pattern(const struct path_rule *rule);
+/* Is this directory, which policy hides, to be shown all the same, for what such a pattern matches in it? */
+bool plan_shows_for_doorman(const struct plan *plan, struct slice directory);
+/* Does the rule hide what it speaks of, or show it as empty? */
+bool plan_hides_reading(const struct path_rule *rule);
+/* Which lock holds it; or it is refused. */
+void plan_judge_showing_pattern(struct plan *plan, const struct path_rule *rule);
+void plan_judge_hiding_pattern(struct plan *plan, const struct path_rule *rule);
+/* False: nothing needs to be held but what every absent name has. */
+bool plan_judge_hidden_later(struct plan *plan, const struct path_rule *rule);
 
 /* Which lock holds each rule, and what no lock holds. */
 void plan_refuse(struct plan *plan, struct origin origin, const char *token, const char *what);

@@ -113,8 +113,9 @@ static void collect_boundaries(struct builder *builder)
     add_boundary(builder, SLICE("/"), NODE_DIRECTORY);
     for (size_t i = 0; i < policy->paths.count; i++) {
         const struct path_rule *rule = &policy->paths.items[i];
-        if (!rule->dropped && (rule->pattern.literal || rule->widened) && !(without_protection && rule->protects) &&
-            !plan_leaves_to_doorman(builder->plan, rule))
+        bool mounted = (rule->pattern.literal || rule->widened) && !(without_protection && rule->protects) &&
+                       !plan_leaves_to_doorman(builder->plan, rule);
+        if (!rule->dropped && (mounted || plan_shows_by_pattern(rule)))
             add_boundary(builder, rule->real, rule->node);
     }
 }
@@ -239,9 +240,13 @@ static void open_region(struct builder *builder, struct boundary *boundary, cons
 {
     struct region *region;
     struct effect effect = plan_effect_at(builder->policy, boundary->path);
+    bool judged = effect.access == ACCESS_NONE && boundary->node == NODE_DIRECTORY &&
+                  plan_shows_for_doorman(builder->plan, boundary->path);
 
-    if (around && around->effect.access == effect.access && effect.access != ACCESS_EMPTY &&
-        (effect.access == ACCESS_NONE || around->effect.backing == effect.backing))
+    if (judged)
+        effect.access = ACCESS_READ;
+    if (around && around->effect.access == effect.access && around->step->judged == judged &&
+        effect.access != ACCESS_EMPTY && (effect.access == ACCESS_NONE || around->effect.backing == effect.backing))
         return; /* redundant: the region around it says the same */
     if (around && around->effect.access == ACCESS_EMPTY && effect.access == ACCESS_NONE)
         return; /* there is nothing in a directory that is shown empty */
@@ -254,6 +259,9 @@ static void open_region(struct builder *builder, struct boundary *boundary, cons
     region->step = add_step(builder, kind_of(region), boundary->path, about_writing ? effect.written : effect.shown);
     region->step->mode = mode_of(region);
     region->step->writable = effect.access == ACCESS_WRITE;
+    region->step->judged = judged;
+    builder->plan->doorman.performs_reads |= judged;
+    builder->plan->doorman.files |= judged;
     boundary->region = region;
 }
 
@@ -324,7 +332,7 @@ static void place_links(struct builder *builder)
     for (size_t i = 0; i < builder->policy->paths.count; i++) {
         const struct path_rule *rule = &builder->policy->paths.items[i];
         if (rule->dropped || !rule->link_count || rule->node == NODE_ABSENT || !rule_is_visible(rule) ||
-            !decide_real_path(builder->policy, OPERATION_READ, rule->real).allowed)
+            (rule->pattern.literal && !decide_real_path(builder->policy, OPERATION_READ, rule->real).allowed))
             continue;
         for (size_t j = 0; j < rule->link_count; j++) {
             const struct region *owner = tmpfs_owner(region_around(builder, rule->links[j].at));

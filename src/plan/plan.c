@@ -7,15 +7,26 @@
 #include "plan/internal.h"
 #include "policy/variables.h"
 
-enum access plan_access_at(const struct plan *plan, struct slice path)
+static const struct step *innermost_step(const struct plan *plan, struct slice path)
 {
-    struct slice at = path;
-    const struct step *innermost = map_get(&plan->by_path, at);
+    const struct step *innermost = map_get(&plan->by_path, path);
 
     while (!innermost) {
-        at = path_parent(at);
-        innermost = map_get(&plan->by_path, at);
+        path = path_parent(path);
+        innermost = map_get(&plan->by_path, path);
     }
+    return innermost;
+}
+
+bool plan_is_judged(const struct plan *plan, struct slice path)
+{
+    return innermost_step(plan, path)->judged;
+}
+
+enum access plan_access_at(const struct plan *plan, struct slice path)
+{
+    const struct step *innermost = innermost_step(plan, path);
+
     switch (innermost->kind) {
     case STEP_ROOT_EMPTY:
     case STEP_HIDE_DIRECTORY:

@@ -46,6 +46,7 @@ struct step {
     struct slice path;
     bool writable; /* STEP_ROOT, STEP_BIND, STEP_PIN, STEP_PRIVATE, STEP_OVERLAY */
     bool watched;  /* a mask that is worth telling who touches it, which costs a launch its time */
+    bool judged;   /* hidden by policy, and shown for what a pattern lets be read in it: the doorman hides the rest */
     unsigned mode; /* directories made by cloche: 0000, 0555 (passage), 0755, 01777 */
     struct entry *entries;
     size_t entry_count;
@@ -139,12 +140,13 @@ struct standing {
 /* What only the doorman can hold: names that do not exist yet, and single
  * sockets. */
 struct doorman_need {
-    bool files;     /* whatever changes a file by its name is asked */
-    bool sockets;   /* connecting and binding */
-    bool datagrams; /* sending, for unix datagrams are allowed */
-    bool calls;     /* what is refused in any case, so that it is told of */
-    bool reads;     /* opens for reading are looked at, and go on */
-    bool asks;      /* what is refused can be allowed meanwhile: pid 1 hands over the host's tree as it is */
+    bool files;          /* whatever changes a file by its name is asked */
+    bool sockets;        /* connecting and binding */
+    bool datagrams;      /* sending, for unix datagrams are allowed */
+    bool calls;          /* what is refused in any case, so that it is told of */
+    bool reads;          /* opens for reading are looked at, and go on; unless ... */
+    bool performs_reads; /* ... a rule about reading speaks of files to come: then it performs every open */
+    bool asks;           /* what is refused can be allowed meanwhile: pid 1 hands over the host's tree as it is */
 };
 
 /* A rule that puts the doorman at the door. */
@@ -268,6 +270,15 @@ bool plan_grants(const struct plan *plan, const struct tree *tree, struct slice 
 
 /* Is the doorman asked before something is written there? */
 bool plan_doorman_judges(const struct plan *plan, struct slice path);
+
+/* Is it asked before anything is opened for reading, by whichever of the two ways? */
+static inline bool plan_reads_come_by(const struct plan *plan)
+{
+    return plan->doorman.reads || plan->doorman.performs_reads;
+}
+
+/* Does the mount show it only for the doorman's sake, who hides what policy hides there? */
+bool plan_is_judged(const struct plan *plan, struct slice path);
 
 const char *backend_name(enum backend backend);
 

@@ -457,9 +457,9 @@ static void build_index(struct policy *policy)
 
     for (size_t i = 0; i < policy->paths.count; i++) {
         const struct path_rule *rule = &policy->paths.items[i];
-        if (rule->dropped || !rule_is_visible(rule) || !rule->pattern.literal || rule->real.len <= 1 ||
+        if (rule->dropped || !rule_is_visible(rule) || rule->real.len <= 1 ||
             (rule->node == NODE_ABSENT && rule->list != LIST_BUILT_IN) ||
-            !decide_real_path(policy, OPERATION_READ, rule->real).allowed)
+            (rule->pattern.literal && !decide_real_path(policy, OPERATION_READ, rule->real).allowed))
             continue;
         mark_passages(policy, rule->real);
         for (size_t j = 0; j < rule->link_count; j++)

@@ -159,7 +159,7 @@ static unsigned locks_on_denied_path(const struct session *session, const struct
         locks |= LOCK_MOUNT;
     if (repeats && !landlock_grants(plan, answer->real, write))
         locks |= LOCK_LANDLOCK;
-    if (write && plan_doorman_judges(plan, answer->real))
+    if (write ? plan_doorman_judges(plan, answer->real) : plan->doorman.performs_reads)
         locks |= LOCK_DOORMAN;
     return locks;
 }
