@@ -180,10 +180,15 @@ add("network.deniedResolvedAddresses", "added to those that are built in",
 add("network.deniedResolvedAddresses", "nobody resolves behind a parent proxy", " http:leads.test:80",
     network={"allowedDomains": ["leads.test"], "deniedResolvedAddresses": ["203.0.113.0/24"],
              "parentProxy": {"http": f"http://127.0.0.1:{PORT}"}})
+add("network.deniedResolvedAddresses", "nor behind a proxy of one's own", " http:leads.test:80",
+    network={"allowedDomains": ["leads.test"], "deniedResolvedAddresses": ["203.0.113.0/24"],
+             "mitmProxy": {"socketPath": "SOCKET", "domains": ["leads.test"]}})
 add("network.allowUnixSockets", "nothing by itself", " unix:SOCKET", network={"allowUnixSockets": ["SOCKET"]},
     library=said("unix:TOP/proxy.sock done"),
     why="through the package it does what its name says; the command line has srt's meaning")
 add("network.allowAllUnixSockets", "opens all", " unix:SOCKET family:AF_UNIX", network={"allowAllUnixSockets": True})
+add("network.allowAllUnixSockets", "opens nothing else", " family:AF_VSOCK uring:", network={"allowAllUnixSockets": True},
+    ours=said("family:AF_VSOCK EAFNOSUPPORT", "uring: ENOSYS"), why="sockets of the host are asked for, and not these")
 add("network.allowLocalBinding", "a server of its own", " bind:", network={"allowLocalBinding": False})
 add("network.allowMachLookup", "is for macOS", "echo runs", network={"allowMachLookup": ["com.example.*"]})
 add("network.httpProxyPort", "an external proxy", " http:any.test:80", network={"httpProxyPort": PORT})
@@ -212,6 +217,15 @@ add("network.tlsTerminate", "terminates", "echo runs", network={"tlsTerminate": 
 add("credentials", "mask", 'case $T in fake_value_*) echo masked;; esac', environment={"T": "t"},
     more={"credentials": {"envVars": [{"name": "T", "mode": "mask"}], "allowPlaintextInject": True}},
     ours=refused("credentials.envVars"), why="not built: refused by name")
+
+add("credentials", "mask a file", "grep -c fake_value_ key", files={"key": "k"},
+    more={"credentials": {"files": [{"path": "key", "mode": "mask"}], "allowPlaintextInject": True}},
+    ours=refused("credentials.files"), why="not built: refused by name")
+KEYS = [{"name": name, "mode": "mask"} for name in ("KEY_ID", "KEY")]
+add("credentials", "sign with masked keys", "echo runs", environment={"KEY_ID": "i", "KEY": "k"},
+    more={"credentials": {"envVars": KEYS, "awsPairs": [{"accessKeyIdVar": "KEY_ID", "secretAccessKeyVar": "KEY"}],
+                          "sigv4": {"streaming": "deny"}, "allowPlaintextInject": True}},
+    ours=refused("credentials.awsPairs"), why="not built: refused by name")
 
 # ---- the rest ----
 

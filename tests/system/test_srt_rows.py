@@ -2,9 +2,15 @@
 after what it holds, and srt_rows.json what srt 0.0.83 itself answered. Played by the name srt and through the package
 for Node.
 
-Beside it: what is wrong with settings, in srt's words: test_srt_settings.py, tests/unit/test_srt.c. The words of the
-proxies: test_srt_proxy.py. The command line, TMPDIR: test_srt.py. The library, beside what was recorded of it:
-test_node_package.py; srt's limits through it: tests/node/limits.test.mjs; misuse: tests/node/misuse.test.mjs."""
+Where what is held, by the kinds of things that srt's README and sources say of it:
+  settings keys       rows named after the key; what is wrong with values: test_srt_settings.py, tests/unit/test_srt.c
+  command line        rows "srt ..."; test_srt.py (options, statuses, signals, other commands); --control-fd: test_network_faults.py
+  environment         rows named after the variable; TMPDIR: test_srt.py; as parent proxies: test_network_settings.py
+  library             test_node_package.py: scenes recorded from it; tests/node/package.test.mjs beyond it, misuse.test.mjs
+  what is observed    rows "exit code", "denied write", "protected path", "mandatory deny", "default writable", "sockets", ...;
+                      words of the proxies: test_srt_proxy.py; hosts without namespaces: test_landlock_backend.py
+  limits 1 to 16      rows "limit N"; 1, 7, 8, 13, 15, 16 and those of its README: test_srt_limits.py; all through the
+                      library: tests/node/limits.test.mjs; what it costs: bench/run --peers, bench/node --peers"""
 
 import json
 import pathlib
