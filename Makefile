@@ -78,6 +78,7 @@ install: all
 	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --no-rebuild --quiet >$(BUILD)/install.log 2>&1 || \
 	    { echo "cannot install below $(DESTDIR)$(PREFIX): $$(grep 'Error: ' $(BUILD)/install.log | tail -n 1)" >&2; exit 1; }
 	@echo "installed $(BIN)/cloche, srt and codex-linux-sandbox beside it; libcloche; manual pages, completions and the schema in $(SHARE)"
+	@case ":$$PATH:" in *:'$(BIN)':*) ;; *) [ -n '$(DESTDIR)' ] || echo "$(BIN) is not on your PATH yet: export PATH=$(BIN):\$$PATH" ;; esac
 
 uninstall:
 	rm -f '$(BIN)/cloche' '$(BIN)/srt' '$(BIN)/codex-linux-sandbox'
