@@ -90,6 +90,43 @@ def test_denied_path_outside_of_every_root_need_not_be_there(person):
     assert not can_read(person, policy, later / "file") and can_read(person, WORKSPACE, later / "file")
 
 
+@pytest.mark.parametrize("access", ["deny", "read"])
+def test_carve_out_named_by_the_linked_name_of_its_root_is_held_where_it_really_is(person, access):
+    file = person.file(person.home / "real/kept/file")
+    person.link(person.home / "name", "real")
+    policy = profile(special("root", "read"), path(person.home / "name", "write"), path(person.home / "name/kept", access),
+                     path(person.home / "name/later", access))
+    for name in ("real", "name"):
+        assert not can_write(person, policy, person.home / name / "kept/file"), name
+        assert can_read(person, policy, person.home / name / "kept/file") == (access == "read"), name
+        assert sh(person, policy, 'mkdir "$1"', person.home / name / "later").returncode != 0
+        assert can_write(person, policy, person.home / name / "beside")
+        assert sh(person, policy, 'mkdir "$1"/.git', person.home / name).returncode != 0
+    assert file.read_text() == "content\n"
+
+
+@pytest.mark.parametrize("spelled", ["{0}/x/../secret", "{0}//secret/", "{0}/./secret", "{0}/secret/."])
+def test_path_is_what_it_leads_to_however_it_is_spelled(person, spelled):
+    secret = person.file("secret/file")
+    person.directory(person.project / "x")
+    policy = profile(special("root", "read"), special("project_roots", "write"), path(spelled.format(person.project), "deny"))
+    assert not can_read(person, policy, secret) and can_write(person, policy, person.file("x/file"))
+
+
+@pytest.mark.parametrize("text", [
+    '{"type":"managed","file_system":{"type":"restricted","entries":[{"path":{"type":"path","path":"/etc"},"access":"deny","access":"write"}]},'
+    '"network":"restricted"}',
+    '{"type":"managed","type":"disabled","file_system":{"type":"unrestricted"},"network":"restricted"}',
+    '{"type":"managed","file_system":{"type":"restricted","entries":[{"path":{"type":"path","path":"/etc\\u0000x"},"access":"deny"}]},'
+    '"network":"restricted"}',
+    '{"type":"managed","file_system":{"type":"unrestricted"},"network":"restricted"} trailing',
+    "[" * 100000,
+])
+def test_text_that_could_be_read_in_two_ways_is_refused(person, text):
+    answer = person.codex(text, "echo", "ran")
+    assert refused(answer, 2), answer
+
+
 # ---- places of mounts ----
 
 
