@@ -34,7 +34,7 @@ extern "C" {
 
 /* Grows when something is added; programs built against a smaller one keep
  * working. The records below say their own size for the same reason. */
-#define CLOCHE_ABI 1
+#define CLOCHE_ABI 2
 
 /* Of the library that is linked, whatever the header said. */
 CLOCHE_API unsigned cloche_abi(void);
@@ -85,7 +85,8 @@ struct cloche_options {
     size_t size;         /* sizeof (struct cloche_options) */
     const char *binary;  /* NULL: "cloche", looked for on PATH */
     const char *project; /* NULL: the current directory of each command */
-    /* More options of `cloche run`, each value a word of its own, then NULL. */
+    /* More options of `cloche run`, each value a word of its own, then NULL. "-q" keeps what
+     * cloche says at the end of what was denied out of the diagnostics of commands. */
     const char *const *arguments;
 };
 
@@ -196,6 +197,11 @@ CLOCHE_API bool cloche_answer(cloche_process *process, uint32_t number, bool all
 /* The same for the rest of the run: of a directory that may be written, with all below it. */
 CLOCHE_API bool cloche_answer_for_run(cloche_process *process, uint32_t number, bool allow, const char *reason,
                                       cloche_error **error);
+
+/* A yes for the rest of the run, and for all commands of the session that are started from
+ * then on: they have it as if the policy said so. A path with a wildcard in its name is allowed for the
+ * run only. Since ABI 2, as the one before. */
+CLOCHE_API bool cloche_allow_for_session(cloche_process *process, uint32_t number, cloche_error **error);
 
 /* A descriptor that can be read when there is something to dispatch: events, or
  * questions, or the end of a process. Only for poll and its kin. */

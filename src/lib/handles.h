@@ -31,10 +31,11 @@ struct cloche_session {
     char *project;
     struct words arguments;
     struct words policy;
-    bool filtered;   /* so that lists of hosts can be replaced */
-    bool asks;       /* "--ask" is among the arguments: not only about hosts */
-    int tmp;         /* holds the /tmp that its commands share; -1: each has its own */
-    bool tmp_wanted; /* the policy says so; else it is only the habit of sessions */
+    struct words grants; /* options that came of answers */
+    bool filtered;       /* so that lists of hosts can be replaced */
+    bool asks;           /* "--ask" is among the arguments: not only about hosts */
+    int tmp;             /* holds the /tmp that its commands share; -1: each has its own */
+    bool tmp_wanted;     /* the policy says so; else it is only the habit of sessions */
     int epoll;
     struct cloche_process *processes;
     cloche_event_callback *on_event;
@@ -57,6 +58,15 @@ int lines_read(struct lines *lines, bool (*take)(struct cloche_process *process,
                struct cloche_process *process, cloche_error **error);
 void lines_close(struct lines *lines);
 
+/* What a question was about, as an option that would have allowed it. */
+struct asked {
+    uint32_t number;
+    const char *option; /* NULL: there was none */
+    char *value;        /* from malloc; NULL: it can be said by no option */
+};
+
+enum { ASKED_MAX = 64 }; /* the binary has no more open at once */
+
 struct cloche_process {
     cloche_session *session;
     struct cloche_process *next;
@@ -64,9 +74,11 @@ struct cloche_process {
     int pidfd;
     int lifeline; /* the run ends when this is closed */
     struct lines events;
-    struct lines talk; /* with its supervisor, where its network is filtered */
-    bool started;      /* it said so */
-    char *denials;     /* the lines of what was denied, as many as there is room for */
+    struct lines talk;             /* with its supervisor, where its network is filtered */
+    struct asked asked[ASKED_MAX]; /* the last ones */
+    size_t asked_count;            /* ever */
+    bool started;                  /* it said so */
+    char *denials;                 /* the lines of what was denied, as many as there is room for */
     size_t denials_length;
     bool ended;
     struct cloche_status status;
@@ -108,6 +120,7 @@ int process_hear(cloche_process *process, cloche_error **error);
 
 /* One line to its supervisor. */
 bool talk_send(cloche_process *process, const char *line, cloche_error **error);
+void talk_forget(cloche_process *process);
 bool talk_note(cloche_process *process, const char *line, size_t length);
 
 /* Notes that it has ended, if it has. False: see `error`. */

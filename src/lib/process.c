@@ -258,6 +258,7 @@ void cloche_process_free(cloche_process *process)
     close_if_open(&process->lifeline);
     lines_close(&process->events);
     lines_close(&process->talk);
+    talk_forget(process);
     free(process->denials);
     if (!process->ended && process->pidfd >= 0)
         end(process->pidfd);

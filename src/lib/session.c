@@ -20,7 +20,8 @@ bool session_words(const cloche_session *session, const char *verb, const struct
     if (session->project)
         good = good && words_add(words, "--project", error) && words_add(words, session->project, error);
     return good && words_add_all(words, (const char *const *)policy->items, error) &&
-           words_add_all(words, (const char *const *)session->arguments.items, error);
+           words_add_all(words, (const char *const *)session->arguments.items, error) &&
+           words_add_all(words, (const char *const *)session->grants.items, error);
 }
 
 /* ---- what the binary says of itself and of the policy ---- */
@@ -158,6 +159,7 @@ void cloche_session_free(cloche_session *session)
         close(session->tmp);
     words_free(&session->arguments);
     words_free(&session->policy);
+    words_free(&session->grants);
     free(session->binary);
     free(session->project);
     free(session);

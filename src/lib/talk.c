@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -35,6 +36,55 @@ bool talk_send(cloche_process *process, const char *line, cloche_error **error)
     return true;
 }
 
+void talk_forget(cloche_process *process)
+{
+    for (size_t i = 0; i < ASKED_MAX; i++) {
+        free(process->asked[i].value);
+        process->asked[i].value = NULL;
+    }
+}
+
+/* NULL: an option would take it for a pattern. A dollar stands for itself. */
+static char *path_value(const char *path)
+{
+    char *text = strpbrk(path, "*?[") ? NULL : malloc(2 * strlen(path) + 1);
+    char *at = text;
+
+    if (!text)
+        return NULL;
+    for (; *path; path++) {
+        if (*path == '$')
+            *at++ = '$';
+        *at++ = *path;
+    }
+    *at = '\0';
+    return text;
+}
+
+static char *host_value(const struct cloche_question *question)
+{
+    size_t size = strlen(question->host) + 16;
+    char *value = malloc(size);
+    bool six = strchr(question->host, ':') != NULL;
+
+    if (value)
+        snprintf(value, size, "%s%s%s:%u", six ? "[" : "", question->host, six ? "]" : "", question->port);
+    return value;
+}
+
+static void remember(cloche_process *process, const struct cloche_question *question)
+{
+    struct asked *asked = &process->asked[process->asked_count++ % ASKED_MAX];
+
+    free(asked->value);
+    *asked = (struct asked){.number = question->number,
+                            .value = question->host ? host_value(question) : path_value(question->path)};
+    asked->option = question->host                         ? "--allow-domain"
+                    : strcmp(question->kind, "read") == 0  ? "--allow-read"
+                    : strcmp(question->kind, "write") == 0 ? "--allow-write"
+                                                           : "--allow-unix";
+}
+
 bool talk_note(cloche_process *process, const char *line, size_t length)
 {
     json_t *root = json_loadb(line, length, 0, NULL);
@@ -55,6 +105,8 @@ bool talk_note(cloche_process *process, const char *line, size_t length)
     }
     bool is_question = json_is_integer(json_object_get(root, "ask")) && (question.host || question.path);
 
+    if (is_question)
+        remember(process, &question);
     if (is_question && process->session->on_ask)
         process->session->on_ask(process->session->ask_argument, process, &question);
     json_decref(root);
@@ -86,4 +138,18 @@ bool cloche_answer_for_run(cloche_process *process, uint32_t number, bool allow,
                            cloche_error **error)
 {
     return send_answer(process, number, allow, true, reason, error);
+}
+
+bool cloche_allow_for_session(cloche_process *process, uint32_t number, cloche_error **error)
+{
+    struct words *grants = &process->session->grants;
+
+    for (size_t i = 0; i < ASKED_MAX; i++) {
+        const struct asked *asked = &process->asked[i];
+        if (asked->option && asked->number == number)
+            return send_answer(process, number, true, true, NULL, error) &&
+                   (!asked->value ||
+                    (words_add(grants, asked->option, error) && words_add(grants, asked->value, error)));
+    }
+    return fail(error, CLOCHE_ERROR_ARGUMENT, 0, "there is no question %u, or it is too long ago", number);
 }

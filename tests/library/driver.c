@@ -214,6 +214,14 @@ static void ask_about_files(void *argument, cloche_process *process, const struc
     (void)argument;
     REQUIRE(!question->host && question->program && question->pid > 1);
     printf("asked to %s %s\n", question->kind, name);
+    if (name[1] == 'a') {
+        cloche_error *error = NULL;
+        REQUIRE(!cloche_allow_for_session(process, question->number + 1, &error));
+        cloche_error_free(error);
+        REQUIRE(strcmp(name, "/a-other") == 0 ? cloche_answer(process, question->number, false, NULL, NULL)
+                                              : cloche_allow_for_session(process, question->number, NULL));
+        return;
+    }
     REQUIRE(answer(process, question->number, strcmp(name, "/refused") != 0, NULL, NULL));
 }
 
@@ -230,6 +238,9 @@ static void test_ask_about_files(void)
     REQUIRE(run(session, "echo x > ../once") == 0);
     REQUIRE(run(session, "echo x > ../refused") != 0);
     REQUIRE(run(session, "mkdir ../kept && echo x > ../kept/one && echo x > ../kept/two") == 0);
+    REQUIRE(run(session, "echo 1 > '../a$HOME x'") == 0);
+    REQUIRE(run(session, "echo 2 >> '../a$HOME x'") == 0); /* which is not asked about again */
+    REQUIRE(run(session, "echo 3 > ../a-other || cat ../a-other") != 0);
     cloche_session_free(session);
 }
 

@@ -16,7 +16,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("CLOCHE_BUILD") or TOP / "build")
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-g"]
 
-EXPORTED = """cloche_abi cloche_annotate cloche_answer cloche_answer_for_run cloche_dispatch cloche_error_code cloche_error_free cloche_error_number cloche_error_text
+EXPORTED = """cloche_abi cloche_allow_for_session cloche_annotate cloche_answer cloche_answer_for_run cloche_dispatch cloche_error_code cloche_error_free cloche_error_number cloche_error_text
 cloche_explain cloche_free cloche_kill cloche_policy_add_file cloche_policy_add_json cloche_policy_add_preset
 cloche_policy_free cloche_policy_new cloche_process_free cloche_process_pid cloche_session_fd cloche_session_free
 cloche_session_new cloche_session_on_ask cloche_session_on_event cloche_session_update cloche_signal cloche_spawn cloche_version cloche_wait
@@ -94,10 +94,13 @@ def test_hosts_are_asked_about_and_lists_replaced_while_commands_run(drive, worl
 
 
 def test_files_are_asked_about_where_that_is_wanted(drive, person):
+    odd, other = person.file(person.home / "a$HOME x"), person.file(person.home / "a-other")
     answer = drive("files")
     assert answer.returncode == 0, answer
-    assert answer.stdout.splitlines() == ["asked to write /once", "asked to write /refused", "asked to write /kept"]
-    assert sorted(path.name for path in person.home.iterdir() if not path.name.startswith(".")) == ["kept", "once", "project"]
+    assert answer.stdout.splitlines() == ["asked to write /once", "asked to write /refused", "asked to write /kept",
+                                          "asked to write /a$HOME x", "asked to write /a-other", "asked to read /a-other"]
+    assert sorted(path.name for path in person.home.iterdir() if not path.name.startswith(".")) == ["a$HOME x", "a-other", "kept", "once", "project"]
+    assert odd.read_text() == "1\n2\n" and other.read_text() == "content\n"
     assert sorted(os.listdir(person.home / "kept")) == ["one", "two"]
 
 

@@ -216,6 +216,29 @@ except cloche.PolicyError as problem:
                     "0 0\n1 1\nPolicyError\n")
 
 
+def test_what_is_allowed_for_a_session_is_not_asked_about_again(programmer):
+    odd = programmer.file(programmer.home / "a$HOME x")
+    programmer.file(programmer.home / "a-other")
+    said = python(programmer, """
+asked = []
+def ask(question):
+    asked.append(question.path.rpartition("/")[2])
+    return cloche.Allow.SESSION if "$" in question.path else False
+async def slowly(question):
+    return ask(question)
+odd, other = sys.argv[1:]
+quiet = {"stderr": subprocess.DEVNULL}
+with cloche.Session(options=["--ask", "-q"]) as session:
+    print(session.run(["sh", "-c", 'echo 1 >"$1"', "sh", odd], ask=ask, **quiet).returncode)
+    print(session.run(["sh", "-c", 'echo 2 >>"$1"', "sh", odd], ask=ask, **quiet).returncode)
+    print(asyncio.run(session.async_run(["sh", "-c", 'echo 3 >>"$1"; echo 4 >>"$2"', "sh", odd, other], ask=slowly, **quiet)).returncode)
+print(asked, session._options[2:3])
+""", odd, programmer.home / "a-other")
+    assert said.startswith("0\n0\n"), said
+    assert odd.read_text() == "1\n2\n3\n" and (programmer.home / "a-other").read_text() == "content\n"
+    assert "['a$HOME x', 'a-other'] ['--allow-write']" in said
+
+
 def test_many_at_once_leave_nothing(programmer):
     said = python(programmer, """
 def left():

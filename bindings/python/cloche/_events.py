@@ -63,12 +63,13 @@ class Allow(enum.Enum):
 
     ONCE = "once"  # the same as True
     RUN = "run"  # for the rest of the run; of a directory that may be written, with all below it
+    SESSION = "session"  # that, and for all commands of the Session that are started from then on
 
 
 Reply = Union[bool, str, Allow]
 
 Ask = Callable[[Question], Reply]
-"""Only True, Allow.ONCE and Allow.RUN allow. A text denies with that reason."""
+"""Only True and the words of Allow allow. A text denies with that reason."""
 
 AsyncAsk = Callable[[Question], Union[Reply, Awaitable[Reply]]]
 
@@ -78,10 +79,10 @@ def greeting(asks: bool) -> bytes:
 
 
 def answer(number: int, said: object) -> bytes:
-    allowed = said is True or said in (Allow.ONCE, Allow.RUN)
+    allowed = said is True or isinstance(said, Allow)
     reason = said if isinstance(said, str) and said else "user denied"
     message = {"answer": number, "allow": allowed, **({} if allowed else {"reason": reason})}
-    if said is Allow.RUN:
+    if said in (Allow.RUN, Allow.SESSION):
         message["for"] = "run"
     return json.dumps(message).encode() + b"\n"
 

@@ -5,6 +5,7 @@ object, and with this process however it ends."""
 
 from __future__ import annotations
 
+import inspect
 import os
 import socket
 import subprocess
@@ -13,6 +14,7 @@ from typing import Any, Iterable, List, Optional, Sequence, Tuple, Union
 from ._asynchronous import async_run
 from ._command import Answer, Policy, StrPath, command, explain, find_binary, lines_of, option_words
 from ._errors import PolicyError
+from ._events import Allow, AsyncAsk, Question
 from ._process import CompletedProcess, Popen, run
 
 
@@ -61,9 +63,33 @@ class Session:
         if held is not None:
             os.close(held)
 
+    def _grant(self, question: Question) -> None:
+        if question.path is None:
+            host = f"[{question.host}]" if ":" in question.host else question.host
+            self._options += ["--allow-domain", f"{host}:{question.port}"]
+        elif not set("*?[") & set(question.path):  # an option would take it for a pattern
+            self._options += [f"--allow-{question.kind}", question.path.replace("$", "$$")]
+
+    def _asking(self, ask: AsyncAsk) -> AsyncAsk:
+        async def later(question: Question, given: Any) -> Any:
+            return note(question, await given)
+
+        def note(question: Question, reply: Any) -> Any:
+            if reply is Allow.SESSION:
+                self._grant(question)
+            return reply
+
+        def asked(question: Question) -> Any:
+            reply = ask(question)
+            return later(question, reply) if inspect.isawaitable(reply) else note(question, reply)
+
+        return asked
+
     def _with_ours(self, keywords: Any) -> Any:
         if self._closed:
             raise ValueError("the session is closed")
+        if keywords.get("ask"):
+            keywords["ask"] = self._asking(keywords["ask"])
         fds: Iterable[int] = keywords.pop("pass_fds", ())
         options = [*self._options, *keywords.pop("options", ())]
         if self._held is None:
