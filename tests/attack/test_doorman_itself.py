@@ -88,8 +88,9 @@ def test_e69_a_killed_doorman_ends_the_run_and_lets_nothing_through(jail):
 def test_e69_a_doorman_that_does_not_answer_ends_the_run_and_opens_nothing(jail):
     """Stopped by the host. Another one, stopped where nobody asks anything of it, does no harm."""
     project = jail.person.project
-    with Running(jail, "while sleep 0.02; do echo evil >.bashrc; done 2>/dev/null") as run, \
-         Running(jail, "echo x >made; sleep 14; echo still there") as other:
+    several = "for i in 1 2 3 4; do while sleep 0.02; do echo evil >.bashrc; done 2>/dev/null & done; wait"
+    with Running(jail, several) as run, Running(jail, "echo x >made; echo asked; sleep 12; echo still there") as other:
+        assert other.process.stdout.readline() == "asked\n"
         stopped = [run.doorman(), other.doorman()]
         for doorman in stopped:
             os.kill(doorman, signal.SIGSTOP)

@@ -424,8 +424,7 @@ def test_a21_moving_between_directories_gains_no_right(jail, secret, move):
 # B 35, 37
 
 
-@pytest.mark.parametrize("place", [".bun/bin", ".local/bin", ".cargo/bin", "go/bin", ".config/systemd/user",
-                                   ".config/autostart", ".ssh", "bin"])
+@pytest.mark.parametrize("place", [".bun/bin", ".local/bin", ".config/systemd/user", ".ssh"])
 def test_b35_b37_what_the_users_own_programs_are_started_from_is_not_written(jail, place):
     """Directories of $PATH, units, autostart: outside of what is writable, whether they are shown or not."""
     directory = jail.person.home / place

@@ -490,6 +490,7 @@ def test_auto_falls_back_where_namespaces_are_of_no_use(person, how):
     assert done.stderr.count("cloche: ") == 1
     refused = through(person, how, "run", "--backend", "namespaces", "touch", "made")
     assert refused.returncode == 125 and not (person.project / "made").exists()
+    assert refused.stderr.startswith("cloche: ") and refused.stderr.count("\n") == 1, refused.stderr
 
 
 def test_auto_falls_back_where_the_limit_of_user_namespaces_is_zero(person):
