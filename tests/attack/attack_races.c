@@ -1,6 +1,7 @@
 /* Attacks on the moment between a judgement and the act: names that come to be, or
  * become something else, while the doorman looks. Each tries for a while and
- * shows how often it tried; what came of it is seen from outside. */
+ * shows how often it tried, which is often enough however busy the machine is; what came of it
+ * is seen from outside. */
 #include "attacker.h"
 
 #include <errno.h>
@@ -17,6 +18,8 @@
 #ifndef RENAME_EXCHANGE
 #define RENAME_EXCHANGE (1 << 1)
 #endif
+
+enum { ROUNDS_MIN = 30 };
 
 static long milliseconds(void)
 {
@@ -67,7 +70,7 @@ static int make_both(char **words)
     long rounds = 0;
     bool both = false;
 
-    while (!both && milliseconds() < until) {
+    while (!both && (rounds < ROUNDS_MIN || milliseconds() < until)) {
         rounds++;
         both = access(words[0], F_OK) == 0 && access(words[1], F_OK) == 0;
         if (!both) {
@@ -90,16 +93,16 @@ static void rename_source(char **words)
  * in a directory so deep (DEPTH times "deep") that judging takes long. For MILLISECONDS. */
 static int rename_absent(char **words)
 {
-    long until = milliseconds() + (long)number(words[3]);
     long rounds = 0;
 
     for (unsigned long i = 0; i < number(words[2]); i++) {
         if ((mkdir("deep", 0755) < 0 && errno != EEXIST) || chdir("deep") < 0)
             return -1;
     }
+    long until = milliseconds() + (long)number(words[3]);
     pid_t first = over_and_over(rename_source, words);
     pid_t second = over_and_over(rename_source, words);
-    for (; milliseconds() < until; rounds++) {
+    for (; rounds < ROUNDS_MIN || milliseconds() < until; rounds++) {
         if (symlink(words[1], "source") < 0 && errno != EEXIST)
             break;
         unlink("source");
@@ -139,7 +142,7 @@ static int claim_above(char **words)
         return -1;
     pid_t first = over_and_over(exchange_link, words);
     pid_t second = over_and_over(make_with_slash, words);
-    for (; milliseconds() < until; rounds++) {
+    for (; rounds < ROUNDS_MIN || milliseconds() < until; rounds++) {
         touch(words[1]);
         nanosleep(&pause, NULL);
     }
