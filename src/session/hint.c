@@ -129,6 +129,20 @@ static struct candidate option_for(const struct trial *trial)
     return (struct candidate){0};
 }
 
+static const char *take_out(struct arena *arena, const char *before, const char *mark, struct slice entry,
+                            const char *after)
+{
+    struct text value = text_in(arena);
+    struct text out = text_in(arena);
+
+    text_append_string(&value, mark);
+    text_append(&value, entry);
+    text_append_string(&out, before);
+    text_append_json(&out, text_slice(&value));
+    text_append_string(&out, after);
+    return out.ptr;
+}
+
 /* The members of a policy that take the denial back; NULL where none do. */
 static const char *lines_for(const struct trial *trial)
 {
@@ -137,19 +151,14 @@ static const char *lines_for(const struct trial *trial)
 
     if (decide_git_config(&trial->session->policy, trial->denied->real))
         return "\"filesystem\": {\"allowGitConfig\": true}";
+    /* A rule with a condition wins over an allowRead of the same path. */
+    if (slice_starts(origin, SLICE("rules[")) && slice_equal(decision->rule_text, trial->denied->real))
+        return take_out(trial->arena, "\"rules\": [", "!", decision->rule_text, "]");
     for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++) {
         const struct remedy *remedy = &remedies[i];
-        struct text value = text_in(trial->arena);
-        struct text out = text_in(trial->arena);
-
-        if (!slice_starts(origin, slice_of(remedy->origin)))
-            continue;
-        text_append_string(&value, remedy->mark);
-        text_append(&value, decision->rule_text);
-        text_appendf(&out, "\"filesystem\": {\"%s\": [", remedy->key);
-        text_append_json(&out, text_slice(&value));
-        text_append_string(&out, "]}");
-        return out.ptr;
+        if (slice_starts(origin, slice_of(remedy->origin)))
+            return take_out(trial->arena, arena_printf(trial->arena, "\"filesystem\": {\"%s\": [", remedy->key),
+                            remedy->mark, decision->rule_text, "]}");
     }
     return NULL;
 }

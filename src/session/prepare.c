@@ -278,7 +278,7 @@ static void say_what_has_other_names(const struct session *session)
 void session_say(const struct session *session, const struct error *err)
 {
     if (session->passed_over) {
-        log_warning("%s is not trusted and was passed over; read it, then: cloche trust %s",
+        log_warning("%s is not trusted as it is now, and was passed over; read it, then: cloche trust %s",
                     escaped(session->arena, slice_of(session->passed_over)),
                     shell_word(session->arena, session->passed_over));
     }

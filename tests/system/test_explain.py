@@ -170,6 +170,20 @@ class TestHints:
             person.file(person.home / path)
             assert person.allowed(question, "-p", "dev", *shlex.split(hint["option"]))
 
+    def test_rule_with_a_condition_is_taken_out_by_name(self, person):
+        """As those are that keep /etc/shadow from root: no --allow-read of the same path beats one."""
+        rule = {"path": str(person.file("kept")), "access": "none", "when": {"env": "HOME"}}
+        policy = person.file(person.home / "policy.json", {"extends": ["preset:dev"], "rules": [rule]})
+        allowed, hint = self.followed(person, "read:kept", "-s", policy)
+        assert allowed
+        assert hint["policy"] == f'"rules": ["!{rule["path"]}"]'
+        # Below it a grant does, and nothing more is taken out than was asked for.
+        rule["path"] = str(person.directory(person.project / "all"))
+        person.file("all/one")
+        person.file(policy, {"extends": ["preset:dev"], "rules": [rule]})
+        allowed, hint = self.followed(person, "read:all/one", "-s", policy)
+        assert allowed and hint["policy"] is None
+
     def test_entry_that_was_left_out_is_named(self, person):
         lists = {"allowWrite": ["~/my builds/x"], "allowRead": ["~/tool"], "denyWrite": ["~/my builds/x/no"]}
         policy = person.file(person.home / "policy.json", {"extends": ["preset:dev"], "filesystem": lists})

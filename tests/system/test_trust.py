@@ -18,7 +18,7 @@ def test_untrusted_project_policy_is_passed_over_with_one_line(person, project_p
     answer = person.cloche("explain", "write:/opt")
     assert answer.returncode == 1
     assert [line for line in answer.stderr.splitlines() if "not trusted" in line] == [
-        f"cloche: {project_policy} is not trusted and was passed over; read it, then: cloche trust {project_policy}"
+        f"cloche: {project_policy} is not trusted as it is now, and was passed over; read it, then: cloche trust {project_policy}"
     ]
 
 
