@@ -1,7 +1,7 @@
 /* Datagrams are carried nowhere but to name servers. The kernel answers them at
  * once and tells us of each, so that somebody learns of it: QUIC, NTP and the like
  * would else fail in silence. What it tells comes from the kernel; the packet in
- * it is the sender's. */
+ * it is the sender's. Where it cannot tell, it gives a copy of the packet alone. */
 #include "net/network.h"
 
 #include <errno.h>
@@ -110,9 +110,22 @@ static void ready(struct watch *watch, uint32_t events)
     }
 }
 
-void datagrams_watch(struct network *network, int fd)
+static void copy_ready(struct watch *watch, uint32_t events)
 {
-    network->datagrams = (struct watch){.fd = fd, .ready = ready};
+    struct network *network = (struct network *)((char *)watch - offsetof(struct network, datagrams));
+
+    (void)events;
+    for (int i = 0; i < MESSAGES_AT_ONCE; i++) {
+        ssize_t length = recv(watch->fd, network->scratch, SCRATCH_SIZE, MSG_DONTWAIT);
+        if (length <= 0)
+            return;
+        tell(network, (struct slice){network->scratch, (size_t)length});
+    }
+}
+
+void datagrams_watch(struct network *network, int fd, bool copies)
+{
+    network->datagrams = (struct watch){.fd = fd, .ready = copies ? copy_ready : ready};
     if (!loop_watch(&network->loop, &network->datagrams, EPOLLIN))
         loop_close(&network->datagrams);
 }

@@ -12,6 +12,7 @@
 #include "base/passing.h"
 #include "host/tproxy.h"
 #include "net/netns.h"
+#include "net/packets.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -168,16 +169,17 @@ int net_alarm_receive(int socket)
 }
 
 /* Without it less is told, and nothing more is allowed. */
-static bool make_datagram_log(struct outgoing *outgoing, struct error *err)
+static bool make_datagram_log(struct outgoing *outgoing, bool logs, struct error *err)
 {
-    FD_CLEANUP int fd = tproxy_hear_log();
+    FD_CLEANUP int fd = logs ? tproxy_hear_log() : packets_hear();
+    const enum net_role role = logs ? NET_ROLE_DATAGRAM_LOG : NET_ROLE_DATAGRAM_COPIES;
     struct epoll_event event = {.events = EPOLLIN};
 
     if (fd < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0 || epoll_ctl(outgoing->alarm, EPOLL_CTL_ADD, fd, &event) < 0)
         return true;
     if (outgoing->handed.count == NET_HANDED_MAX && !flush(outgoing, false, err))
         return false;
-    outgoing->handed.sockets[outgoing->handed.count] = (struct net_socket){.role = NET_ROLE_DATAGRAM_LOG};
+    outgoing->handed.sockets[outgoing->handed.count] = (struct net_socket){.role = (uint16_t)role};
     outgoing->fds[outgoing->handed.count++] = fd_take(&fd);
     return true;
 }
@@ -199,7 +201,7 @@ bool net_inside_set_up(const struct net_inside *inside, struct error *err)
         hand_alarm(inside->socket, alarm, err) && netns_prepare(&v6, inside->announced, &logs, err) &&
         make(&outgoing, interception(inside), TPROXY_PORT, false, err) &&
         (!v6 || make(&outgoing, interception(inside), TPROXY_PORT, true, err)) &&
-        (!logs || make_datagram_log(&outgoing, err)) && make(&outgoing, NET_ROLE_DNS_UDP, TPROXY_DNS_PORT, v6, err) &&
+        make_datagram_log(&outgoing, logs, err) && make(&outgoing, NET_ROLE_DNS_UDP, TPROXY_DNS_PORT, v6, err) &&
         make(&outgoing, NET_ROLE_DNS_TCP, TPROXY_DNS_PORT, v6, err) &&
         make(&outgoing, NET_ROLE_HTTP, NET_HTTP_PORT, v6, err) &&
         make(&outgoing, NET_ROLE_SOCKS, NET_SOCKS_PORT, v6, err) && make_host_ports(&outgoing, inside, v6, err) &&

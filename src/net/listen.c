@@ -228,7 +228,8 @@ static void take(struct network *network, const struct net_socket *socket, int f
 
     switch (socket->role) {
     case NET_ROLE_DATAGRAM_LOG:
-        datagrams_watch(network, fd);
+    case NET_ROLE_DATAGRAM_COPIES:
+        datagrams_watch(network, fd, socket->role == NET_ROLE_DATAGRAM_COPIES);
         return;
     case NET_ROLE_DNS_UDP:
         dns_serve_udp(network, fd);

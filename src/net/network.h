@@ -104,8 +104,8 @@ bool listen_inside(struct network *network, int fd);
 int listen_outlet(struct network *network, bool v6);
 void listen_pause(struct network *network, bool paused);
 
-/* datagrams.c: a netlink socket */
-void datagrams_watch(struct network *network, int fd);
+/* datagrams.c: a netlink socket, or one that gets copies */
+void datagrams_watch(struct network *network, int fd, bool copies);
 
 /* serve_dns.c */
 bool dns_serve_open(struct network *network);

@@ -89,12 +89,13 @@ enum net_role {
     NET_ROLE_ANNOUNCED, /* listens; connections begin with a struct tproxy_announcement of where they were meant for */
     NET_ROLE_DNS_UDP,   /* bound to port 53 of every address, with IP_PKTINFO or IPV6_RECVPKTINFO */
     NET_ROLE_DNS_TCP,   /* listens on port 53 */
-    NET_ROLE_DATAGRAM_LOG, /* the kernel tells of datagrams on it (host/tproxy.h) */
-    NET_ROLE_HTTP,         /* listens on localhost: the HTTP proxy */
-    NET_ROLE_SOCKS,        /* likewise, SOCKS5 */
-    NET_ROLE_HOST_PORT,    /* listens on localhost at `port` for the host's */
-    NET_ROLE_OUTLET,       /* not connected: for one connection to a server inside */
-    NET_ROLE_ALARM         /* for S, before all others: an epoll descriptor that watches them */
+    NET_ROLE_DATAGRAM_LOG,    /* the kernel tells of datagrams on it (host/tproxy.h) */
+    NET_ROLE_DATAGRAM_COPIES, /* the same, where it has them only as they are (packets.h) */
+    NET_ROLE_HTTP,            /* listens on localhost: the HTTP proxy */
+    NET_ROLE_SOCKS,           /* likewise, SOCKS5 */
+    NET_ROLE_HOST_PORT,       /* listens on localhost at `port` for the host's */
+    NET_ROLE_OUTLET,          /* not connected: for one connection to a server inside */
+    NET_ROLE_ALARM            /* for S, before all others: an epoll descriptor that watches them */
 };
 
 struct net_socket {

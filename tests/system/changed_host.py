@@ -22,6 +22,9 @@ LANDLOCK_CREATE_RULESET = 444  # the same everywhere
 SECCOMP = {"x86_64": 317, "aarch64": 277}.get(os.uname().machine)
 SOCKET = {"x86_64": 41, "aarch64": 198}.get(os.uname().machine)
 
+# For others: what begins a command that runs on a kernel without nf_tables.
+NO_NETFILTER = ["/usr/bin/python3", __file__, "protocol", "12"]
+
 
 def answer_call(number, action, only=None):
     """A filter that answers one system call of this process and all it starts; `only` where the argument of

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from changed_host import NO_NETFILTER
 from judging import wait_until
 from remote_world import METADATA, SERVER_V4, SERVER_V6, python
 
@@ -21,10 +22,10 @@ class Told:
         self.world, self.person = world, person
         self.file = person.home / "events.jsonl"
 
-    def __call__(self, command, allow=("site.test",), options=()):
+    def __call__(self, command, allow=("site.test",), options=(), kernel=()):
         self.file.unlink(missing_ok=True)
         words = [word for name in allow for word in ("--allow-domain", name)]
-        self.answer = self.world.cloche(self.person, "run", "--events", self.file, *words, *options, "--", *command)
+        self.answer = self.world.run(self.person, *kernel, self.person.binaries / "cloche", "run", "--events", self.file, *words, *options, "--", *command)
         lines = [json.loads(line) for line in self.file.read_text().splitlines()]
         assert lines[0]["kind"] == "run" and lines[-1]["kind"] == "run", lines
         assert lines[0]["op"] == "start" and lines[-1]["op"] == "end"
@@ -233,7 +234,8 @@ sys.stdin.read()
 """
 
 
-def test_datagrams_are_refused_at_once_and_told(world, person, site):
+@pytest.mark.parametrize("kernel", [[], NO_NETFILTER], ids=["as it is", "without nf_tables"])
+def test_datagrams_are_refused_at_once_and_told(world, person, site, kernel):
     """By address, over IPv6, and by a name that is allowed for connections."""
     file = person.home / "events.jsonl"
     places = [SERVER_V4, SERVER_V6, "site.test"]
@@ -242,7 +244,7 @@ def test_datagrams_are_refused_at_once_and_told(world, person, site):
         lines = map(json.loads, file.read_text().splitlines()) if file.exists() else []
         return [line for line in lines if line["verdict"] == "denied" and not line.get("folded")]
 
-    run = world.start(person, person.binaries / "cloche", "run", "--events", file, "--allow-domain", "site.test", "--allow-domain",
+    run = world.start(person, *kernel, person.binaries / "cloche", "run", "--events", file, "--allow-domain", "site.test", "--allow-domain",
                       SERVER_V4, "--", "/usr/bin/python3", "-c", DATAGRAMS.replace("ADDRESSES", str(places)), stdin=subprocess.PIPE)
     assert wait_until(lambda: len(events()) >= 3), events()
     stdout, stderr = run.communicate("")
@@ -254,7 +256,8 @@ def test_datagrams_are_refused_at_once_and_told(world, person, site):
         assert "UDP" in event["reason"] and "hint" not in event and event["rule"]["file"] == "built-in"
 
 
-def test_names_and_the_sandboxs_own_datagrams_are_no_refusals(told):
+@pytest.mark.parametrize("kernel", [[], NO_NETFILTER], ids=["as it is", "without nf_tables"])
+def test_names_and_the_sandboxs_own_datagrams_are_no_refusals(told, kernel):
     command = python("""
         import socket
         for address in ("127.0.0.1", "::1", "198.19.255.254"):
@@ -263,4 +266,4 @@ def test_names_and_the_sandboxs_own_datagrams_are_no_refusals(told):
             a.bind((address, 0)); a.settimeout(9); b.sendto(b"own", a.getsockname()); print(a.recv(10).decode())
         socket.getaddrinfo("site.test", 80)
         """)
-    assert told.denied(command) == [] and told.answer.stdout == "own\n" * 3, told.answer
+    assert told.denied(command, kernel=kernel) == [] and told.answer.stdout == "own\n" * 3, told.answer

@@ -2,14 +2,12 @@
 the doorman, who connects sockets for the command, leads them to the network process. The same
 hosts are reached and the same ones are not."""
 
-import pathlib
 import re
 
 import pytest
 
+from changed_host import NO_NETFILTER
 from remote_world import OTHER_V4, SERVER_V4, SERVER_V6, python
-
-NO_NETFILTER = ["/usr/bin/python3", pathlib.Path(__file__).with_name("changed_host.py"), "protocol", "12"]
 
 
 @pytest.fixture
