@@ -25,8 +25,9 @@ enum jail_limit { JAIL_MEMORY, JAIL_PROCESSES, JAIL_OPEN_FILES, JAIL_FILE_SIZE, 
 struct jail_listener {
     /* One was hit; that is said on stderr in any case. */
     void (*limit)(void *argument, enum jail_limit limit, const char *words);
-    /* The mask of a step of the plan was lost, and is there again. */
-    void (*renewed)(void *argument, size_t step);
+    /* What a step of the plan hides was replaced, and is hidden again; from its number of steps on: what the plan
+     * awaited has come into being, and is hidden. */
+    void (*renewed)(void *argument, size_t number);
     void *argument;
 };
 

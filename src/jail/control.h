@@ -32,7 +32,7 @@ enum report_kind {
     REPORT_HELD,          /* everything stands still, if `value` is 1; more reports follow */
     REPORT_TIMED_OUT,     /* the limit was reached, and nothing is alive any more */
     REPORT_LIMIT,         /* a limit was hit: `error` says which. More reports follow */
-    REPORT_RENEWED,       /* the mask of step `value` was lost, and is there again. More reports follow */
+    REPORT_RENEWED,       /* what has the number `value` is hidden again, see jail_listener. More reports follow */
     REPORT_SAID,          /* `error` is for whoever reads what cloche says. More reports follow */
     REPORT_ENDED          /* wait status in `value` */
 };

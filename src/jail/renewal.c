@@ -1,9 +1,9 @@
 /* A mount stays with what it was put on. When the host renames another file over a
  * masked one, or deletes it and makes it anew, or does so with a directory above it,
- * the mask goes with the old one. So pid 1, which is in the sandbox's mount namespace
- * and may mount there, has the kernel tell it what appears in the directories that
- * hold masks, and whether one of those above is moved. Whatever then is at a mask's
- * place and is not a mask gets one, links too: nothing is followed.
+ * the mask goes with the old one; and what does not exist yet has none. So pid 1, which is in the sandbox's mount
+ * namespace and may mount there, has the kernel tell it what appears in the directories that hold masks, and whether
+ * one of those above is moved. Whatever then is at a mask's place and is not a mask gets one, links too: nothing is
+ * followed.
  *
  * A user has 128 inotify instances, unless the system says otherwise. Where there is none
  * left, each place is looked at from time to time, until there is one.
@@ -50,12 +50,25 @@ static bool can_be_lost(const struct step *step)
            !path_covers(SLICE("/proc"), step->path) && !path_covers(SLICE("/sys"), step->path);
 }
 
+/* Places are numbered as steps are, then what is awaited. Empty: this step is none. */
+static struct slice place_at(const struct plan *plan, size_t number)
+{
+    if (number >= plan->step_count)
+        return plan->awaited[number - plan->step_count].path;
+    return can_be_lost(&plan->steps[number]) ? plan->steps[number].path : (struct slice){0};
+}
+
+static size_t place_count(const struct plan *plan)
+{
+    return plan->step_count + plan->awaited_count;
+}
+
 bool renewal_is_needed(const struct plan *plan)
 {
     if (plan->backend != BACKEND_NAMESPACES)
         return false;
-    for (size_t i = 0; i < plan->step_count; i++) {
-        if (can_be_lost(&plan->steps[i]))
+    for (size_t i = 0; i < place_count(plan); i++) {
+        if (place_at(plan, i).len)
             return true;
     }
     return false;
@@ -149,9 +162,10 @@ static void watch_all(struct renewal *renewal)
         renewal->due = deadline_after(LOOKS_APART);
         return;
     }
-    for (size_t i = 0; i < renewal->plan->step_count; i++) {
-        if (can_be_lost(&renewal->plan->steps[i]))
-            watch_place(renewal, renewal->plan->steps[i].path);
+    for (size_t i = 0; i < place_count(renewal->plan); i++) {
+        struct slice path = place_at(renewal->plan, i);
+        if (path.len)
+            watch_place(renewal, path);
     }
     (void)!chdir("/");
 }
@@ -161,8 +175,9 @@ static void watch_all(struct renewal *renewal)
 /* Of the kind that fits what is there now, which may be another than was there. */
 static bool make_mask(const struct renewal *renewal, size_t number, bool directory, int *mount, struct error *err)
 {
-    const struct step *step = &renewal->plan->steps[number];
-    bool same = directory == (step->kind == STEP_HIDE_DIRECTORY);
+    const struct plan *plan = renewal->plan;
+    const struct step *step = number < plan->step_count ? &plan->steps[number] : NULL;
+    bool same = step && directory == (step->kind == STEP_HIDE_DIRECTORY);
     char name[sizeof TRIPWIRE_DIRECTORY + 24];
 
     snprintf(name, sizeof name, TRIPWIRE_DIRECTORY "/%zu", number);
@@ -170,13 +185,13 @@ static bool make_mask(const struct renewal *renewal, size_t number, bool directo
         return true;
     if (directory)
         return mountfd_clone(renewal->scratch, MASK_HIDDEN_DIRECTORY, 0, mount, err);
-    return mountfd_clone(renewal->scratch, step->kind == STEP_EMPTY_FILE ? MASK_EMPTY_FILE : MASK_HIDDEN_FILE, 0, mount,
-                         err);
+    bool empty = step && step->kind == STEP_EMPTY_FILE;
+    return mountfd_clone(renewal->scratch, empty ? MASK_EMPTY_FILE : MASK_HIDDEN_FILE, 0, mount, err);
 }
 
 static bool renew(const struct renewal *renewal, size_t number, struct error *err)
 {
-    struct slice path = renewal->plan->steps[number].path;
+    struct slice path = place_at(renewal->plan, number);
     FD_CLEANUP int place = open_there(AT_FDCWD, path, 0);
     FD_CLEANUP int mount = -1;
     struct statx status;
@@ -189,7 +204,7 @@ static bool renew(const struct renewal *renewal, size_t number, struct error *er
         return false;
     if (move_mount(mount, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
         return errno == ENOENT || /* it is gone already, which will be told, too */
-               error_set_errno(err, errno, "cannot hide %.*s again, which was replaced on the host", (int)path.len,
+               error_set_errno(err, errno, "cannot hide %.*s, which has come into being on the host", (int)path.len,
                                path.ptr);
     renewal->renewed(renewal->argument, number);
     return true;
@@ -198,9 +213,9 @@ static bool renew(const struct renewal *renewal, size_t number, struct error *er
 /* Those that are called so; all of them for an empty name. */
 static bool renew_named(const struct renewal *renewal, struct slice name, struct error *err)
 {
-    for (size_t i = 0; i < renewal->plan->step_count; i++) {
-        const struct step *step = &renewal->plan->steps[i];
-        if (can_be_lost(step) && (name.len == 0 || slice_equal(path_name(step->path), name)) && !renew(renewal, i, err))
+    for (size_t i = 0; i < place_count(renewal->plan); i++) {
+        struct slice path = place_at(renewal->plan, i);
+        if (path.len && (name.len == 0 || slice_equal(path_name(path), name)) && !renew(renewal, i, err))
             return false;
     }
     return true;

@@ -17,11 +17,11 @@ struct renewal {
     struct arena arena; /* what the maps are in */
     struct map watched; /* directories that hold masks, and are watched with all above them */
     struct map names;   /* what appears under one of them is looked at; -> whether it may be a directory above a mask */
-    void (*renewed)(void *argument, size_t step); /* its mask is there again */
+    void (*renewed)(void *argument, size_t number); /* as jail_listener has it */
     void *argument;
 };
 
-/* Is there a mask in the plan that can be lost? */
+/* Is there a mask in the plan that can be lost, or that is to come? */
 bool renewal_is_needed(const struct plan *plan);
 
 /* `scratch` is what masks are made from; -1: nothing is to be renewed. */

@@ -36,6 +36,14 @@ static void copy_steps(struct arena *arena, const struct plan *plan, struct plan
     }
 }
 
+static void copy_awaited(struct arena *arena, const struct plan *plan, struct plan *copy)
+{
+    copy->awaited = arena_alloc(arena, plan->awaited_count * sizeof *copy->awaited);
+    copy->awaited_capacity = plan->awaited_count;
+    for (size_t i = 0; i < plan->awaited_count; i++)
+        copy->awaited[i] = (struct awaited){.path = arena_slice(arena, plan->awaited[i].path)};
+}
+
 static void copy_landlock(struct arena *arena, const struct plan *plan, struct plan *copy)
 {
     copy->landlock = arena_alloc(arena, plan->landlock_count * sizeof *copy->landlock);
@@ -97,6 +105,7 @@ const struct plan *plan_copy(struct arena *arena, const struct plan *plan)
     copy->arena = arena;
     copy->policy = copy_policy(arena, plan->policy);
     copy_steps(arena, plan, copy);
+    copy_awaited(arena, plan, copy);
     copy_landlock(arena, plan, copy);
     copy_environment(arena, plan, copy);
     copy->host_ports = NULL;

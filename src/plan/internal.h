@@ -30,6 +30,8 @@ bool plan_mounts(struct plan *plan, const struct tree *tree, struct error *err);
 void plan_landlock(struct plan *plan, const struct facts *facts);
 /* The same with Landlock alone: grants, what cannot be held, what is weaker. */
 void plan_confine(struct plan *plan, const struct tree *tree, const struct facts *facts);
+/* What is hidden when it comes into being. Needs the steps. */
+void plan_await(struct plan *plan);
 void plan_network(struct plan *plan);
 void plan_environment(struct plan *plan);
 /* The variables that lead programs to the proxies of a filtered run. */

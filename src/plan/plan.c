@@ -7,7 +7,7 @@
 #include "plan/internal.h"
 #include "policy/variables.h"
 
-static const struct step *innermost_step(const struct plan *plan, struct slice path)
+const struct step *plan_step_around(const struct plan *plan, struct slice path)
 {
     const struct step *innermost = map_get(&plan->by_path, path);
 
@@ -20,12 +20,12 @@ static const struct step *innermost_step(const struct plan *plan, struct slice p
 
 bool plan_is_judged(const struct plan *plan, struct slice path)
 {
-    return innermost_step(plan, path)->judged;
+    return plan_step_around(plan, path)->judged;
 }
 
 enum access plan_access_at(const struct plan *plan, struct slice path)
 {
-    const struct step *innermost = innermost_step(plan, path);
+    const struct step *innermost = plan_step_around(plan, path);
 
     switch (innermost->kind) {
     case STEP_ROOT_EMPTY:
@@ -161,6 +161,7 @@ bool plan_make(struct arena *arena, const struct policy *policy, const struct fa
     plan_doorman_ask(plan, facts);
     if (!plan_mounts(plan, tree, err))
         return false;
+    plan_await(plan);
     plan_doorman_place(plan, tree);
     if (plan->backend == BACKEND_LANDLOCK) {
         plan_confine(plan, tree, facts);

@@ -162,6 +162,12 @@ struct doorman_root {
     bool by_pattern; /* its mount is read-only: only what a pattern in allowWrite matches is written */
 };
 
+/* Hidden by a rule, and not there as the run starts. */
+struct awaited {
+    struct slice path;
+    struct origin origin;
+};
+
 struct plan {
     struct arena *arena;
     const struct policy *policy;
@@ -171,6 +177,10 @@ struct plan {
     struct step *steps; /* with the Landlock-only backend: what each path is to be, but nothing is mounted */
     size_t step_count;
     struct map by_path; /* path of a step -> the step */
+
+    struct awaited *awaited; /* hidden a moment after they come into being */
+    size_t awaited_count;
+    size_t awaited_capacity;
 
     struct grant *grants; /* the Landlock-only backend */
     size_t grant_count;
@@ -259,6 +269,9 @@ static inline bool step_is_mask(const struct step *step)
     return step->kind == STEP_HIDE_FILE ||
            (step->kind == STEP_HIDE_DIRECTORY && step->mode == 0 && step->entry_count == 0);
 }
+
+/* The innermost step that covers a path. */
+const struct step *plan_step_around(const struct plan *plan, struct slice path);
 
 /* What the steps alone give a path: the access of the innermost step that
  * covers it. Where decide() allows less than this, no lock holds the refusal

@@ -331,18 +331,24 @@ static void tell_renewed(void *argument, size_t number)
     struct events *events = argument;
     const struct plan *plan = &events->session->plan;
 
-    if (number >= plan->step_count)
-        return;
-    const struct step *step = &plan->steps[number];
-    const struct event event = {
+    struct event event = {
         .kind = EVENT_FS_READ,
         .verdict = EVENT_OBSERVED,
         .op = SLICE("mask"),
-        .object = step->path,
-        .reason = SLICE("replaced on the host while the command ran: in sight for a moment, then hidden again"),
         .apart = SLICE("mask"),
-        .rule = step->origin,
     };
+
+    if (number < plan->step_count) {
+        event.object = plan->steps[number].path;
+        event.rule = plan->steps[number].origin;
+        event.reason = SLICE("replaced on the host while the command ran: in sight for a moment, then hidden again");
+    } else if (number - plan->step_count < plan->awaited_count) {
+        event.object = plan->awaited[number - plan->step_count].path;
+        event.rule = plan->awaited[number - plan->step_count].origin;
+        event.reason = SLICE("came into being while the command ran: in sight for a moment, then hidden");
+    } else {
+        return;
+    }
     events_tell(events, &event);
 }
 

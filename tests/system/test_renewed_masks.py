@@ -49,14 +49,14 @@ def name_of(pid):
 class Reader:
     """A run in which a program reads what it is told to."""
 
-    def __init__(self, person, *options, before=()):
+    def __init__(self, person, *options, before=(), awaited=()):
         person.file("secret", "the secret\n")
         person.file("conf/deep/key", "the key\n")
         person.file("vault/key", "the key\n")
         person.file("plain", "plain\n")
         names = ["secret", "conf/deep/key", "vault"]
         settings = person.file("../policy.json", {"extends": ["preset:dev"], "filesystem": {
-            "denyRead": [str(person.project / name) for name in names]}})
+            "denyRead": [str(person.project / name) for name in (*names, *awaited)]}})
         self.person = person
         self.events = person.file("../events.json", "")
         words = ["run", *options, "--events", self.events, "-s", settings, "--", PYTHON, "-c", READER]
@@ -88,11 +88,23 @@ class Reader:
 
 
 @pytest.fixture
-def reader(person):
-    reader = Reader(person)
-    yield reader
-    reader.run.kill()
-    reader.run.communicate()
+def run(person):
+    """Makes them."""
+    made = []
+
+    def make(*arguments, **keywords):
+        made.append(Reader(person, *arguments, **keywords))
+        return made[-1]
+
+    yield make
+    for reader in made:
+        reader.run.kill()
+        reader.run.communicate()
+
+
+@pytest.fixture
+def reader(run):
+    return run()
 
 
 def exchange(person, one, other):
@@ -182,6 +194,43 @@ def test_hiding_again_survives_more_changes_than_the_kernel_keeps(reader):
         os.kill(init, signal.SIGCONT)
     assert reader.read("secret") == "hidden"
     assert list(reader.end()[1]) == [str(person.project / "secret")]
+
+
+MADE = {"later": "echo new >later", "not/yet/there": "mkdir not; mkdir not/yet; echo new >not/yet/there",
+        "moved": "mkdir x; echo new >x/key; mv x moved", "linked": "ln -s plain linked"}
+
+
+def test_what_comes_into_being_where_the_policy_hides_it_is_hidden_and_told(run):
+    reader = run(awaited=MADE)
+    for name, script in MADE.items():
+        outside(reader.person, script)
+        assert reader.read(name) == "hidden"
+        assert reader.read("plain", 0) == "seen"
+    said, renewed = reader.end()
+    assert set(renewed) == {str(reader.person.project / name) for name in MADE}
+    assert "later: came into being while the command ran" in said
+
+
+def test_what_a_preset_hides_is_hidden_when_it_comes_where_the_directory_is_shown(person, run):
+    tools = person.directory(person.home / ".cargo")
+    reader = run()
+    for name in ("credentials.toml", "env"):
+        person.file(tools / name, "new\n")
+    assert reader.read(tools / "credentials.toml") == "hidden"
+    assert reader.read(tools / "env", 0) == "seen"
+    # A secret that appears in a home of which only parts are shown is not there at all.
+    person.file(person.home / ".netrc", "new\n")
+    assert "No such file" in reader.read(person.home / ".netrc", 0)
+    assert list(reader.end()[1]) == [str(tools / "credentials.toml")]
+
+
+def test_what_is_allowed_by_its_own_name_stays_in_sight_when_it_comes(person, run):
+    tools = person.directory(person.home / ".cargo")
+    reader = run("--allow-read", tools / "credentials.toml")
+    for name in ("credentials.toml", "credentials"):
+        person.file(tools / name, "new\n")
+    assert reader.read(tools / "credentials") == "hidden"
+    assert reader.read(tools / "credentials.toml", 0) == "seen"
 
 
 def test_where_changes_are_not_told_places_are_looked_at_from_time_to_time(person):

@@ -38,6 +38,8 @@ static const char *told(struct arena *arena, const struct plan *plan)
         assert_true(found >= plan->steps && found < plan->steps + plan->step_count);
         text_appendf(&out, "  found as %zu\n", (size_t)(found - plan->steps));
     }
+    for (size_t i = 0; i < plan->awaited_count; i++)
+        show(&out, "awaited ", plan->awaited[i].path);
     for (size_t i = 0; i < plan->landlock_count; i++)
         show(&out, plan->landlock[i].write ? "write " : "read ", plan->landlock[i].path);
     for (size_t i = 0; i < plan->environment_count; i++)
