@@ -349,6 +349,11 @@ static void tell_renewed(void *argument, size_t number)
     } else {
         return;
     }
+    /* The doorman let nobody open it meanwhile. */
+    if (plan->doorman.performs_reads) {
+        event.apart = (struct slice){0};
+        event.reason = SLICE("replaced or made on the host while the command ran, and hidden all the time");
+    }
     events_tell(events, &event);
 }
 

@@ -153,9 +153,7 @@ def test_a_file_exchanged_with_another_is_hidden(reader):
     assert list(reader.end()[1]) == [str(reader.person.project / "secret")]
 
 
-def test_it_ends_hidden_however_often_and_fast_it_is_replaced_while_somebody_reads(reader):
-    person = reader.person
-    spinning = start(person, "run", "-s", person.base / "home/policy.json", "--", PYTHON, "-c", """
+SPIN = """
 import os
 print("begun", flush=True)
 seen, refused = set(), 0
@@ -167,16 +165,32 @@ while not os.path.exists("done"):
     except OSError:
         pass
 print(len(seen), refused)
-""")
+"""
+
+
+def replaced_while_somebody_reads(person, *options):
+    """How many of 500 contents a reader in a loop has seen, and how often it was refused."""
+    spinning = start(person, "run", *options, "-s", person.home / "policy.json", "--", PYTHON, "-c", SPIN)
     assert spinning.stdout.readline() == "begun\n"
     for number in range(500):
         person.file("next", f"{number}\n").rename(person.project / "secret")
-    assert reader.read("secret") == "hidden"
     person.file("done")
-    seen, refused = map(int, spinning.communicate(timeout=60)[0].split())
+    return map(int, spinning.communicate(timeout=120)[0].split())
+
+
+def test_it_ends_hidden_however_often_and_fast_it_is_replaced_while_somebody_reads(reader):
+    """What is seen meanwhile depends on the moment. SECURITY.md says so."""
+    seen, refused = replaced_while_somebody_reads(reader.person)
     assert seen <= 500 and refused > 0
-    renewed = reader.end()[1][str(person.project / "secret")]
+    assert reader.read("secret") == "hidden"
+    renewed = reader.end()[1][str(reader.person.project / "secret")]
     assert 1 <= renewed <= 500
+
+
+def test_nothing_is_ever_seen_where_the_doorman_performs_every_open(person, run):
+    run().end()
+    seen, refused = replaced_while_somebody_reads(person, "--deny-read", "**/*.pem")
+    assert seen == 0 and refused > 0
 
 
 def test_hiding_again_survives_more_changes_than_the_kernel_keeps(reader):
@@ -208,7 +222,7 @@ def test_what_comes_into_being_where_the_policy_hides_it_is_hidden_and_told(run)
         assert reader.read("plain", 0) == "seen"
     said, renewed = reader.end()
     assert set(renewed) == {str(reader.person.project / name) for name in MADE}
-    assert "later: came into being while the command ran" in said
+    assert "not hidden all the time" not in said  # the doorman, who is told of paths to come, let nobody open it
 
 
 def test_what_a_preset_hides_is_hidden_when_it_comes_where_the_directory_is_shown(person, run):
@@ -221,7 +235,9 @@ def test_what_a_preset_hides_is_hidden_when_it_comes_where_the_directory_is_show
     # A secret that appears in a home of which only parts are shown is not there at all.
     person.file(person.home / ".netrc", "new\n")
     assert "No such file" in reader.read(person.home / ".netrc", 0)
-    assert list(reader.end()[1]) == [str(tools / "credentials.toml")]
+    said, renewed = reader.end()
+    assert list(renewed) == [str(tools / "credentials.toml")]
+    assert "credentials.toml: came into being while the command ran" in said
 
 
 def test_what_is_allowed_by_its_own_name_stays_in_sight_when_it_comes(person, run):
