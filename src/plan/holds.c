@@ -91,13 +91,13 @@ static void judge_granting_pattern(struct plan *plan, const struct path_rule *ru
         plan_hold_by_doorman(plan, rule, "the mount stays read-only; the doorman writes what matches");
 }
 
-/* Hidden where it matches at start; the doorman lets nothing more be made. */
+/* Hidden by mounts where it matches at start; what comes later is the doorman's. */
 static void judge_expanded(struct plan *plan, const struct path_rule *rule, const char *name)
 {
-    if (!plan_writable_overlaps(plan, rule->real))
+    if (!plan->no_doorman)
+        plan_judge_hiding_pattern(plan, rule);
+    else if (!plan_writable_overlaps(plan, rule->real))
         plan_hold_rule(plan, rule, plan_first_lock(plan), "what it matches when the run starts");
-    else if (!plan->no_doorman)
-        plan_hold_by_doorman(plan, rule, "what it matches when the run starts is hidden, and nothing more can be made");
     else
         plan_refuse(plan, rule->origin, "late-names",
                     arena_printf(plan->arena,

@@ -70,8 +70,8 @@ static bool find_own_place(const struct plan *plan, const struct path_rule *rule
     for (size_t i = 0; i < plan->step_count; i++) {
         const struct step *step = &plan->steps[i];
         bool own =
-            step->kind == STEP_PRIVATE || step->kind == STEP_OVERLAY || step->kind == STEP_DEVICES ||
-            step->kind == STEP_PROC || step->kind == STEP_PROC_OF_HOST ||
+            step->kind == STEP_PRIVATE || step->kind == STEP_SESSION || step->kind == STEP_OVERLAY ||
+            step->kind == STEP_DEVICES || step->kind == STEP_PROC || step->kind == STEP_PROC_OF_HOST ||
             (step->kind == STEP_HIDE_DIRECTORY && plan_effect_at(plan->policy, step->path).access == ACCESS_EMPTY);
         *place = step->path;
         if (own && speaks_in(rule, step->path))
@@ -121,7 +121,8 @@ static bool is_in_sight(const struct plan *plan, struct slice directory)
 {
     enum backing backing = plan_effect_at(plan->policy, directory).backing;
 
-    if (plan_access_at(plan, directory) >= ACCESS_READ && backing != BACKING_PRIVATE && backing != BACKING_FRESH)
+    if (plan_access_at(plan, directory) >= ACCESS_READ && backing != BACKING_PRIVATE && backing != BACKING_SESSION &&
+        backing != BACKING_FRESH)
         return true;
     for (size_t i = 0; i < plan->step_count; i++) {
         const struct step *step = &plan->steps[i];
@@ -162,8 +163,7 @@ void plan_judge_hiding_pattern(struct plan *plan, const struct path_rule *rule)
 /* Somebody wrote it for this run: what a preset hides is hidden where it exists. */
 static bool is_written(const struct plan *plan, const struct path_rule *rule)
 {
-    return !rule->derived && !origin_is_built_in(&rule->origin) &&
-           plan->policy->around.personality == PERSONALITY_CLOCHE;
+    return !rule->derived && !origin_is_built_in(&rule->origin) && plan->policy->around.personality != PERSONALITY_SRT;
 }
 
 bool plan_judge_hidden_later(struct plan *plan, const struct path_rule *rule)

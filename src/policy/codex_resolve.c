@@ -1,11 +1,11 @@
 /* The part of Codex's meaning that depends on what is there.
  *
- * Patterns. Reads cannot be judged name by name, so what a pattern matches when the
- * run starts is hidden by rules of its own, files and directories alike. What
- * matches later cannot be made by the command: the pattern itself stays in force
- * for names that come into being. The walk follows the pattern, enters only what
- * could hold a match, follows no link and is bounded; beyond that the run is
- * refused. A directory that cannot be listed is hidden whole.
+ * Patterns. What one matches when the run starts is hidden by rules of its own, files
+ * and directories alike, which mounts hold. The pattern itself stays in force for names
+ * that come into being: the doorman lets none be made, and opens none. The walk
+ * follows the pattern, enters only what could hold a match, follows no link and is
+ * bounded; beyond that the run is refused. A directory that cannot be listed is hidden
+ * whole.
  *
  * Protected names hold at the top of every writable root, whether they exist or
  * not: a read rule each, which a longer write entry reopens. */

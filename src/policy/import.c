@@ -134,33 +134,15 @@ static bool has_wildcard(struct slice path)
 
 void import_hide(struct import *import, struct slice path, bool wholly)
 {
-    static const struct slice tops[] = {SLICE("$PROJECT_DIR/"), SLICE("./"), SLICE("~/")};
-    struct slice name = path;
-
-    if (!has_wildcard(path)) {
-        if (wholly)
-            import_rule(import, path, "none");
-        else
-            import_add(import, "filesystem", "denyRead", path);
-        return;
-    }
-    for (size_t i = 0; i < sizeof tops / sizeof *tops; i++)
-        if (slice_starts(name, tops[i])) {
-            name = slice_from(name, tops[i].len);
-            break;
-        }
-    bool at_home = slice_starts(path, SLICE("~/"));
-    if (slice_starts(name, SLICE("**/")) && !at_home)
-        name = slice_from(name, 3);
-    if (slice_find(name, '/') < name.len || slice_is(name, "**")) {
-        import_note(import, "\"%s\" is left out: a pattern cannot hide what is deeper in a tree; name the paths",
-                    path.ptr);
-        return;
-    }
-    import_note(import, "\"%s\" hides what is in %s when a run starts; name what is deeper, or comes later", path.ptr,
-                at_home ? "the home directory" : "the top directory of the project");
-    const char *entry = arena_printf(import->arena, "%s%s", at_home ? "~/" : "./", name.ptr);
-    append(import, "filesystem", "denyRead", json_pack("{s:s, s:b}", "path", entry, "atStart", 1));
+    if (has_wildcard(path))
+        import_note(import,
+                    "\"%.*s\" hides what it matches, also what comes later: that costs every file that is opened; name "
+                    "paths where you can",
+                    (int)path.len, path.ptr);
+    if (wholly)
+        import_rule(import, path, "none");
+    else
+        import_add(import, "filesystem", "denyRead", path);
 }
 
 static bool is_known(const char *const *known, const char *key)

@@ -30,9 +30,7 @@ void import_rule(struct import *import, struct slice path, const char *access);
 struct slice import_path(struct import *import, struct slice path);
 /* As above, of a path that is no pattern: "*", "?" and "[" stand for themselves. */
 struct slice import_literal_path(struct import *import, struct slice path);
-/* Keeps a path from being read, and with `wholly` from being written. Patterns can hide what is in the project's top
- * directory, or the home's, when a run starts: one that is meant at any depth becomes such a one, others are left out,
- * and both is noted. */
+/* Keeps a path, or what a pattern matches, from being read, and with `wholly` from being written. */
 void import_hide(struct import *import, struct slice path, bool wholly);
 /* What an object has besides those known is named in one note. */
 void import_note_others(struct import *import, const json_t *object, const char *const *known, const char *about);

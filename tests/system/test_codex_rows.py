@@ -39,6 +39,21 @@ def test_depth_that_is_none_is_refused(person, depth):
     assert answer.stdout == "ran\n" if depth is None else refused(answer, 2, "glob_scan_max_depth"), answer
 
 
+def test_what_the_host_makes_while_a_command_runs_is_hidden_if_it_matches(person):
+    """Codex looked before."""
+    person.directory(person.project / "deep/er")
+    policy = profile(special("root", "read"), special("project_roots", "write"), pattern(person.project / "**/*.env"),
+                     path(person.home / "later", "deny"))
+    text = 'echo ready; read line; cat deep/er/late.env "$1"/file; ls "$1"; cat deep/er/late.txt; cp deep/er/late.env x; cat x'
+    with start(person, policy, text.replace("$1", str(person.home / "later"))) as run:
+        assert run.stdout.readline() == "ready\n"
+        person.file("deep/er/late.env", "secret\n")
+        person.file(person.home / "later/file", "secret\n")
+        person.file("deep/er/late.txt", "seen\n")
+        said, _ = run.communicate("go\n", timeout=60)
+    assert said == "seen\n"
+
+
 def test_pattern_holds_for_what_a_link_in_the_tree_leads_to_and_for_odd_names(person):
     odd = [person.file(name) for name in ("new\nline.env", "sp ace.env", os.fsdecode(b"\xff.env"), "-n.env", "*.env")]
     policy = profile(special("root", "read"), special("project_roots", "write"), pattern(person.project / "*.env"))

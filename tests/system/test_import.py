@@ -81,17 +81,18 @@ def test_settings_of_claude_code(person, surroundings):
     policy, said = imported(person, person.file("settings.json", CLAUDE))
     yes = ["write:docs/file", "write:x", "write:../lib/file", "read:~/.zshrc", "read:~/elsewhere/file", "net:example.com",
            "net:a.npm.example"]
-    no = ["read:.env", "read:a.pem", "read:~/private/file", "read:~/secret/file", "write:package.json", "write:docs/package.json",
+    person.file("docs/b.pem")
+    no = ["read:.env", "read:a.pem", "read:docs/b.pem", "read:~/private/file", "read:~/secret/file", "write:package.json", "write:docs/package.json",
           "write:vendor/file", "write:~/elsewhere/file", "net:npm.example", "net:other.example", "read:~/.ssh"]
     questions = [word.replace("~", str(person.home)) for word in (*yes, *no)]
     assert answers(person, policy, *questions) == [True] * len(yes) + [False] * len(no)
     assert plain(policy.read_text())["environment"] == {"set": {"FOO": "bar"}}
     for part in ('"Bash(npm run test:*)"', "mcp__x__y", '"Bash(git push:*)"', "excludedCommands", "defaultMode", "model",
-                 '"**/*.pem" hides what is in the top directory'):
+                 '"**/*.pem" hides what it matches, also what comes later'):
         assert any(part in line for line in said), part
     # And what it says holds.
     run = person.cloche("run", "-q", "-s", policy, "--deny-domain", "*", "sh", "-c",
-                        "cat .env a.pem; touch docs/made vendor/made; echo $FOO")
+                        "cat .env a.pem docs/b.pem; touch docs/made vendor/made; echo $FOO")
     assert "bar\n" == run.stdout and (person.project / "docs/made").exists() and not (person.project / "vendor/made").exists(), run
 
 

@@ -49,6 +49,11 @@ CLAUDE = [
      ['"Read(./secrets/public/**)": permissions.deny has it', '"Read(docs/**)": permissions.deny']),
     ({"permissions": {"allow": ["Read", "Glob", "Grep"], "deny": ["Edit", "Write", "WebFetch"], "defaultMode": "plan"}},
      ["read:src/main.c"], ["write:src/main.c", "write:x", "net:example.com"], ["defaultMode"]),
+    # Patterns, at any depth.
+    ({"permissions": {"allow": ["Read(docs/x.key)"], "deny": ["Read(*.key)", "Read(./src/**/*.pem)", "Read(~/lib/*.json)", "Edit(**/*.lock)"]}},
+     ["read:src/main.c", "write:docs/a.md", "read:~/lib/file"],
+     ["read:docs/x.key", "read:x.key", "read:a/b/c/x.key", "read:src/a/b.pem", "read:~/lib/x.json", "write:src/x.lock"],
+     ['"Read(docs/x.key)": permissions.deny', '"**/*.key" hides']),
     ({"permissions": {"deny": ["Write(**)"]}}, ["read:src/main.c"], ["write:src/main.c", "write:new"], []),
     ({"sandbox": {"enabled": True, "autoAllowBashIfSandboxed": True, "excludedCommands": ["docker *"],
                   "filesystem": {"allowWrite": ["~/.kube", "//var/tmp/build"], "denyRead": ["~/.aws/credentials"], "denyWrite": ["kept"]},
@@ -102,10 +107,10 @@ CODEX = [
     ('default_permissions = ":workspace"\n', ["write:src/main.c", "read:~/other/file"], ["write:~/other/file", "write:.git/x"], []),
     ('default_permissions = "edit"\n[permissions.edit]\nextends = ":workspace"\n[permissions.edit.workspace_roots]\n"{home}/lib" = true\n'
      '"{home}/data" = false\n[permissions.edit.filesystem]\n"{home}/private" = "deny"\n'
-     '[permissions.edit.filesystem.":workspace_roots"]\n"secrets" = "deny"\n"kept" = "read"\n'
+     '[permissions.edit.filesystem.":workspace_roots"]\n"secrets" = "deny"\n"kept" = "read"\n"**/*.env" = "deny"\n'
      '[permissions.edit.network]\nenabled = true\ndomains = {{ "**.example.com" = "allow", "**.bad.example.com" = "deny" }}\n',
      ["write:src/main.c", "write:~/lib/file", "read:kept/file", "net:example.com", "net:a.example.com"],
-     ["net:bad.example.com", "net:a.bad.example.com", "read:secrets/key", "write:secrets/key", "write:kept/file", "read:~/private/file", "write:~/data/file", "net:other.test"], []),
+     ["read:a/b/x.env", "write:a/b/x.env", "read:~/lib/x.env", "net:bad.example.com", "net:a.bad.example.com", "read:secrets/key", "write:secrets/key", "write:kept/file", "read:~/private/file", "write:~/data/file", "net:other.test"], []),
     # What extends another says last whether there is a network, and of which hosts.
     ('default_permissions = "b"\n[permissions.a.network]\nenabled = true\n[permissions.b]\nextends = "a"\n[permissions.b.network]\n'
      'enabled = false\n[permissions.b.filesystem]\n":minimal" = "read"\n',
