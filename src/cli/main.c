@@ -78,7 +78,7 @@ static int cloche_main(int argc, char **argv)
     }
 
     const char *word = argv[1];
-    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0 || strcmp(word, "version") == 0) {
         puts("cloche " CLOCHE_VERSION);
         return STATUS_OK;
     }

@@ -21,13 +21,20 @@ static bool is_swap(struct slice name)
 
 bool temporary_is(const struct tree *tree, struct arena *arena, struct slice path, struct slice *beside)
 {
-    static const struct slice lock = {".lock", 5};
+    static const struct slice endings[] = {{".lock", 5}, {".tmp", 4}};
     struct slice name = path_name(path);
 
-    if (name.len > lock.len && slice_ends(name, lock)) {
-        struct slice other = {name.ptr, name.len - lock.len};
-        *beside = (struct slice){path.ptr, path.len - lock.len};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        if (name.len <= endings[i].len || !slice_ends(name, endings[i]))
+            continue;
+        struct slice other = {name.ptr, name.len - endings[i].len};
+        *beside = (struct slice){path.ptr, path.len - endings[i].len};
         return memchr(other.ptr, '.', other.len) || exists(tree, arena, *beside);
+    }
+    /* How less(1) calls what is to become its history. */
+    if (slice_is(name, ".lesshsQ")) {
+        *beside = path_join(arena, path_parent(path), SLICE(".lesshst"));
+        return true;
     }
     if (!is_swap(name))
         return false;

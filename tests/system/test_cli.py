@@ -13,6 +13,7 @@ def test_version_goes_to_stdout(person):
     assert answer.returncode == 0
     assert re.fullmatch(r"cloche \d+\.\d+\.\d+\n", answer.stdout)
     assert answer.stderr == ""
+    assert person.cloche("version").stdout == person.cloche("-V").stdout == answer.stdout
 
 
 def test_help_lists_every_command(person):

@@ -359,7 +359,8 @@ def test_what_is_hidden_and_protected_is_allowed_by_both_hints(person):
 def test_nobody_is_led_to_make_a_lock_or_a_swap_file(person):
     person.file(person.home / ".gitconfig")
     person.file(person.home / "notes")
-    names = {".gitconfig.lock": ".gitconfig", ".notes.swp": "notes", ".vimrc.swo": ".vimrc"}
+    names = {".gitconfig.lock": ".gitconfig", ".notes.swp": "notes", ".vimrc.swo": ".vimrc",
+             ".viminfo.tmp": ".viminfo", ".lesshsQ": ".lesshst"}
     for name, beside in names.items():
         event = told(person, f"echo x > ~/{name}")[str(person.home / name)]
         assert "hint" not in event
