@@ -17,6 +17,7 @@ CREATE_PAIRS = 3
 WORK_PAIRS = 5
 WATCH_PAIRS = 9
 REFUSED = 20_000
+LATE_FILES = 50
 NPM_PAIRS = 3
 CONNECT_PAIRS = 9
 SOURCES = 40
@@ -145,6 +146,28 @@ def print_refused(cloche, build, scratch, results):
     medians = in_turn(ways, CREATE_PAIRS, lambda _, command, __: float(run(command, project, environment)[0]))
     results["microseconds per refused open"] = medians
     print(f"{REFUSED:,} refused opens, each: " + ", ".join(f"{name} {value:.1f} us" for name, value in medians.items()))
+
+
+def print_late_opens(cloche, build, scratch, results):
+    """A pattern over what may be read has the doorman perform every open: a rule of one's own, in no preset."""
+    project = fresh(scratch, "late-opens")
+    program = str(shutil.copy(build / "bench" / "bench_opens", project / "bench_opens"))
+    for number in range(LATE_FILES):
+        (project / f"file{number}").write_text("x")
+    late = [cloche, "run", "-q", "--deny-read", "**/.secret*"]
+    opens = [program, *(f"file{number}" for number in range(LATE_FILES))]
+    work = ["sh", "-c", GIT_AND_COMPILER]
+    ways = {"native": opens, "cloche": [cloche, "run", "-q", *opens], "late pattern": [*late, *opens]}
+    works = {"native": work, "cloche": [cloche, "run", "-q", *work], "late pattern": [*late, *work]}
+    if shutil.which("strace"):
+        ways["strace"], works["strace"] = [*STRACE, *opens], [*STRACE, *work]
+    medians = in_turn(ways, CREATE_PAIRS, lambda _, command, __: float(run(command, project)[0]) / 1000)
+    seconds = in_turn(works, CREATE_PAIRS, lambda _, command, __: run(command, fresh(scratch, "late-work"))[1])
+    results["microseconds per open"], results["seconds of git and compiler, late pattern"] = medians, seconds
+    print("Opens for reading, each: " + ", ".join(f"{name} {value:.1f} us ({value / medians['native']:.1f})"
+                                                  for name, value in medians.items()))
+    print("Git and compiler with a pattern over what may be read: " +
+          ", ".join(f"{name} {value * 1000:.0f} ms ({value / seconds['native']:.2f})" for name, value in seconds.items()))
 
 
 def print_creates(cloche, build, scratch, peers, results):

@@ -133,12 +133,32 @@ static bool is_in_sight(const struct plan *plan, struct slice directory)
     return false;
 }
 
+/* An empty file can be shown only where files are. */
+static bool is_out_of_sight(const struct plan *plan, const struct path_rule *rule)
+{
+    struct slice ignored;
+
+    if (plan_access_at(plan, rule->real) < ACCESS_READ || find_own_place(plan, rule, &ignored))
+        return true;
+    for (size_t i = 0; i < plan->step_count; i++) {
+        if (plan->steps[i].kind == STEP_HIDE_DIRECTORY && speaks_in(rule, plan->steps[i].path))
+            return true;
+    }
+    return false;
+}
+
 void plan_judge_hiding_pattern(struct plan *plan, const struct path_rule *rule)
 {
     const char *name = escaped(plan->arena, rule->text);
     bool at_top = pattern_is_at_top(plan->policy, rule);
 
-    if (at_top && (rule->at_start || plan->policy->around.personality == PERSONALITY_SRT)) {
+    if (rule->list == LIST_RULES && rule->access == ACCESS_EMPTY && is_out_of_sight(plan, rule)) {
+        plan_refuse(plan, rule->origin, NULL,
+                    arena_printf(plan->arena,
+                                 "%s shows files as empty by a pattern where not everything is in sight: "
+                                 "name them",
+                                 name));
+    } else if (at_top && (rule->at_start || plan->policy->around.personality == PERSONALITY_SRT)) {
         plan_hold_rule(plan, rule, plan_first_lock(plan), "the entries that exist when the run starts");
     } else if (plan->backend == BACKEND_NAMESPACES && !is_in_sight(plan, rule->real)) {
         plan_hold_rule(plan, rule, LOCK_MOUNT, "nothing of the host is in sight there");

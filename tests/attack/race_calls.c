@@ -1,5 +1,5 @@
 /* The victim's calls: each makes, changes or removes a protected name at the place it
- * aims at. In the run's own directory that is allowed, and undone, so that the next
+ * aims at, or reads a file there. In the run's own directory that is allowed, and undone, so that the next
  * try can succeed as well; anywhere else it is what the test looks for afterwards. */
 #include "race.h"
 
@@ -233,6 +233,21 @@ static long try_connect(const struct aim *aim)
     return with_address(aim, call_connect);
 }
 
+/* Ours is empty: whatever can be read is of the other directory, and said aloud. */
+static long try_read(const struct aim *aim)
+{
+    char content[64];
+    int fd = openat(aim->directory, aim->path, O_RDONLY);
+
+    if (fd < 0)
+        return -1;
+    ssize_t length = read(fd, content, sizeof content);
+    if (length > 0)
+        printf("READ %.*s\n", (int)length, content);
+    close(fd);
+    return 0;
+}
+
 static void *serve(void *server)
 {
     for (int client; (client = accept(*(int *)server, NULL, NULL)) >= 0 || errno == ECONNABORTED;)
@@ -257,13 +272,23 @@ void race_serve(int ours)
 }
 
 const struct race_call race_calls[] = {
-    {"create", ".bashrc", false, try_create},      {"write", ".envrc", true, try_write},
-    {"empty", ".envrc", true, try_empty},          {"mkdir", ".vscode", false, try_mkdir},
-    {"rename-to", ".zshrc", false, try_rename_to}, {"rename-from", ".zprofile", true, try_rename_from},
-    {"link", ".profile", false, try_link},         {"symlink", ".zlogin", false, try_symlink},
-    {"mknod", ".bash_login", false, try_mknod},    {"unlink", ".ripgreprc", true, try_unlink},
-    {"chmod", ".mcp.json", true, try_chmod},       {"times", ".mcp.json", true, try_times},
-    {"truncate", ".envrc", true, try_truncate},    {"attribute", ".mcp.json", true, try_attribute},
-    {"bind", ".bash_profile", false, try_bind},    {"git-config", ".git/config", false, try_git_config},
-    {"connect", "socket", false, try_connect},     {0},
+    {"create", ".bashrc", false, try_create},
+    {"write", ".envrc", true, try_write},
+    {"empty", ".envrc", true, try_empty},
+    {"mkdir", ".vscode", false, try_mkdir},
+    {"rename-to", ".zshrc", false, try_rename_to},
+    {"rename-from", ".zprofile", true, try_rename_from},
+    {"link", ".profile", false, try_link},
+    {"symlink", ".zlogin", false, try_symlink},
+    {"mknod", ".bash_login", false, try_mknod},
+    {"unlink", ".ripgreprc", true, try_unlink},
+    {"chmod", ".mcp.json", true, try_chmod},
+    {"times", ".mcp.json", true, try_times},
+    {"truncate", ".envrc", true, try_truncate},
+    {"attribute", ".mcp.json", true, try_attribute},
+    {"bind", ".bash_profile", false, try_bind},
+    {"git-config", ".git/config", false, try_git_config},
+    {"connect", "socket", false, try_connect},
+    {"read", "content", true, try_read},
+    {0},
 };

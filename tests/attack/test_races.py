@@ -22,6 +22,7 @@ from attacking import BUILD, PATIENCE, state
 MILLISECONDS = int(os.environ.get("RACE_MILLISECONDS") or 150)
 CALLS = ["create", "write", "empty", "mkdir", "rename-to", "rename-from", "link", "symlink", "mknod", "unlink", "chmod",
          "times", "truncate", "attribute", "bind", "git-config", "connect"]
+SECRET = "what nobody may read"
 SWAPS = ["thread", "shared", "vm", "mem", "directory", "link", "descriptor", "current"]
 LINE = re.compile(r"(\S+) (\S+) allowed (\d+) refused (\d+) other (\d+) swaps (\d+)")
 
@@ -38,6 +39,7 @@ class Old:
         self.person = person
         for name in (".envrc", ".zprofile", ".ripgreprc", ".mcp.json"):
             person.file(f"old/{name}", "original")
+        person.file("old/content", SECRET)
         # A directory with a repository from before cannot be moved: only where it is about one.
         if is_repository:
             person.file("old/.git/config", "[core]\n\tbare = false\n")
@@ -91,7 +93,7 @@ def counts(text):
 
 
 def test_the_program_knows_these_calls_and_swaps(old):
-    for word, known in (("calls", CALLS), ("swaps", [*SWAPS, "neighbour"])):
+    for word, known in (("calls", [*CALLS, "read"]), ("swaps", [*SWAPS, "neighbour"])):
         done = subprocess.run([old.program, "--list", word], capture_output=True, text=True, check=True)
         assert done.stdout.split() == known
 
@@ -110,6 +112,21 @@ def test_c49_c51_h108_nothing_happens_where_it_must_not_while_all_is_exchanged(j
     # The memory of another process by /proc may be out of reach, and an old repository stays where it is.
     idle = [swap for (_, swap), (*_, swaps) in found.items() if swaps == 0 and swap != "mem"]
     assert idle == (["directory"] if call == "git-config" else [])
+
+
+@pytest.mark.parametrize("pattern", ["old/*", "**/[o]ld/con*"])
+def test_a14_c49_nothing_is_read_that_a_pattern_hides_while_all_is_exchanged(jail, old, pattern):
+    policy = jail.policy(filesystem={"allowWrite": ["."], "denyRead": [pattern]})
+    script = f'for swap in {" ".join(SWAPS)}; do "$0" read $swap {MILLISECONDS} || exit; done'
+    answer = jail.run("sh", "-c", script, old.program, policy=policy, timeout=PATIENCE + len(SWAPS) * MILLISECONDS / 1000)
+    assert answer.returncode == 0, answer
+    assert SECRET not in answer.stdout and "READ" not in answer.stdout
+    assert old.is_untouched()
+    found = counts(answer.stdout)
+    allowed, refused, _, swaps = map(sum, zip(*found.values()))
+    assert len(found) == len(SWAPS) and allowed > 20 and refused > 20 and swaps > 100, answer.stdout
+    # Under its other name the directory would be out of the pattern's reach: it stays where it is.
+    assert [swap for (_, swap), (*_, swaps) in found.items() if swaps == 0 and swap != "mem"] == ["directory"]
 
 
 @pytest.mark.parametrize("call", ["create", "mkdir", "rename-to", "unlink", "connect"])
@@ -136,5 +153,17 @@ def test_a_supervisor_that_checks_and_lets_the_kernel_look_again_is_caught(jail,
                               timeout=PATIENCE, check=False, **jail.identity())
         assert done.returncode == 0 and len(counts(done.stdout)) == 1, done
         if not old.is_untouched():
+            return
+    pytest.fail("the race harness catches nothing")
+
+
+@pytest.mark.parametrize("swap", SWAPS)
+def test_such_a_supervisor_is_caught_reading_as_well(jail, old, swap):
+    for _ in range(24):
+        done = subprocess.run([old.program, "--racy", "read", swap, "200"], cwd=jail.person.project, text=True,
+                              env=jail.person.environment, stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=PATIENCE, check=False, **jail.identity())
+        assert done.returncode == 0 and len(counts(done.stdout)) == 1, done
+        if f"READ {SECRET}" in done.stdout:
             return
     pytest.fail("the race harness catches nothing")

@@ -112,6 +112,17 @@ static struct slice random_path(const struct random_case *test, struct dice *dic
     }
 }
 
+/* Over the project, or something in it, and what comes there later. */
+static struct slice random_pattern(const struct random_case *test, struct dice *dice)
+{
+    static const char *const patterns[] = {"**/.e*", "**/c", "[ab]/*", "*/b", "**/a*/**/?", "a*"};
+    struct slice base = roll(dice, 2) ? test->project : random_directory(test, dice);
+
+    if (name_has_wildcard(base) || !path_covers(test->project, base))
+        base = test->project;
+    return path_join(test->arena, base, slice_of(patterns[roll(dice, sizeof patterns / sizeof *patterns)]));
+}
+
 static void add_rule(struct random_case *test, struct dice *dice)
 {
     static const char *const lists[] = {"denyRead", "allowRead", "denyWrite", "allowWrite", "rules"};
@@ -123,6 +134,12 @@ static void add_rule(struct random_case *test, struct dice *dice)
         rule->access = accesses[roll(dice, 4)];
         if (name_has_wildcard(rule->path))
             rule->path = test->project;
+        if (roll(dice, 8) == 0 && strcmp(rule->access, "write") != 0)
+            rule->path = random_pattern(test, dice);
+        return;
+    }
+    if (slice_ends(slice_of(rule->list), SLICE("Read")) && roll(dice, 8) == 0) {
+        rule->path = random_pattern(test, dice);
         return;
     }
     if (slice_is(slice_of(rule->list), "denyRead") && roll(dice, 6) == 0) {
