@@ -266,17 +266,14 @@ static int run(struct arena *arena, const struct srt_options *options, int contr
 {
     const char *temporary = temporary_directory();
     struct policy_source source = source_of(options);
-    struct policy_option additions[] = {
-        {OPTION_ENV, "SANDBOX_RUNTIME=1"},
-        {OPTION_ENV, arena_printf(arena, "TMPDIR=%s", temporary)},
-    };
+    struct policy_option addition = {OPTION_ENV, arena_printf(arena, "TMPDIR=%s", temporary)};
     struct session_request request = {
         .personality = PERSONALITY_SRT,
         .sources = &source,
         .extended = options->settings_text || options->session,
         .source_count = options->settings || options->settings_text ? 1 : 0,
-        .options = additions,
-        .option_count = 2,
+        .options = &addition,
+        .option_count = 1,
         .environment = environ,
         .command = command_of(arena, options),
         .control_fd = control_fd,
@@ -292,12 +289,12 @@ static int run(struct arena *arena, const struct srt_options *options, int contr
         return refuse(session, &err);
     bool again = session->policy.filesystem.disabled;
     if (again) {
-        request.option_count = 1; /* TMPDIR is left as it is */
+        request.option_count = 0; /* TMPDIR is left as it is */
     } else if (temporary == default_temporary && session->policy.filesystem.tmp != TMP_HOST) {
-        additions[1].value = "TMPDIR=/tmp";
+        addition.value = "TMPDIR=/tmp";
         again = true;
     } else if (temporary == default_temporary && !scratch_open(temporary, &scratch)) {
-        additions[1].value = "TMPDIR=" PRIVATE_TEMPORARY;
+        addition.value = "TMPDIR=" PRIVATE_TEMPORARY;
         again = true;
     }
     if (again && !session_read(arena, &request, session, &err))

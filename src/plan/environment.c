@@ -3,6 +3,9 @@
 #include "base/path.h"
 #include "plan/internal.h"
 
+/* By which programs inside can tell: nobody else sets it, and it is there once. */
+#define MARK "SANDBOX_RUNTIME"
+
 static void put(struct plan *plan, size_t *capacity, const char *variable)
 {
     plan->environment = arena_grow(plan->arena, plan->environment, plan->environment_count, plan->environment_count + 2,
@@ -60,8 +63,8 @@ void plan_environment(struct plan *plan)
         struct slice name = {text.ptr, slice_find(text, '=')};
 
         /* No "=" or an empty name: nothing a program could read by name. */
-        if (name.len == text.len || name.len == 0 || is_set_by_policy(policy, name) ||
-            slice_is(name, "SANDBOX_RUNTIME") || proxy_variable_is(plan, name) || !decide_env(policy, name).allowed ||
+        if (name.len == text.len || name.len == 0 || is_set_by_policy(policy, name) || slice_is(name, MARK) ||
+            proxy_variable_is(plan, name) || !decide_env(policy, name).allowed ||
             (plan->private_directory && slice_is(name, "TMPDIR")) ||
             is_useless_tmpdir(plan, name, slice_from(text, name.len + 1)))
             continue;
@@ -72,7 +75,7 @@ void plan_environment(struct plan *plan)
         bool overridden = false;
         for (size_t j = i + 1; j < policy->environment.set_count; j++)
             overridden = overridden || slice_equal(policy->environment.set[j].name, setting->name);
-        if (!overridden && decide_env(policy, setting->name).allowed)
+        if (!overridden && !slice_is(setting->name, MARK) && decide_env(policy, setting->name).allowed)
             put(plan, &capacity,
                 arena_printf(plan->arena, "%.*s=%.*s", (int)setting->name.len, setting->name.ptr,
                              (int)setting->value.len, setting->value.ptr));
@@ -82,5 +85,5 @@ void plan_environment(struct plan *plan)
         plan->private_directory = plan->environment[plan->environment_count - 1] + sizeof "TMPDIR=" - 1;
     }
     put_proxies(plan, &capacity);
-    put(plan, &capacity, "SANDBOX_RUNTIME=1");
+    put(plan, &capacity, MARK "=1");
 }

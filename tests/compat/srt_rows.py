@@ -241,7 +241,7 @@ for key, value in (("ripgrep", {"command": "/nowhere/rg"}), ("seccomp", {"applyP
         why="none of these programs is needed")
 add("git.safeDirectories", "added to what there is", "git config --get-all safe.directory; echo $GIT_CONFIG_COUNT",
     more={"git": {"safeDirectories": ["/some/where"]}},
-    environment={"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "/before"})
+    environment={"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "/before"})
 for key in ("allowPty", "allowAppleEvents", "enableWeakerNetworkIsolation"):
     add(key, "is for macOS", "echo runs", more={key: True})
 add("windows", "is for Windows", "echo runs", more={"windows": {"sandboxUser": "me"}})

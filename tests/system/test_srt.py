@@ -58,6 +58,13 @@ def test_environment_is_inherited_and_marked(person, settings):
     assert answer.stdout == "1 kept\n"
 
 
+def test_no_variable_is_there_twice(person, settings):
+    names = [text.split("=")[0] for text in person.srt("-c", "cat /proc/$$/environ").stdout.split("\0") if text]
+    assert "SANDBOX_RUNTIME" in names and len(names) == len(set(names))
+    marked = person.cloche("run", "--env", "SANDBOX_RUNTIME=0", "cat", "/proc/self/environ").stdout.split("\0")
+    assert [text for text in marked if text.startswith("SANDBOX_RUNTIME")] == ["SANDBOX_RUNTIME=1"]
+
+
 class TestTemporaryDirectory:
     PLACE = pathlib.Path("/tmp/claude")
 
