@@ -110,7 +110,7 @@ static void test_every_word_means_its_mode(void **state)
         struct loaded *loaded = load_good(cases[i].text);
         assert_int_equal(policy_network_mode(&loaded->policy), cases[i].network);
         assert_int_equal(loaded->policy.filesystem.caches, cases[i].caches);
-        assert_int_equal(loaded->policy.filesystem.tmp, cases[i].tmp);
+        assert_int_equal(loaded->policy.filesystem.tmp_asked, cases[i].tmp);
         unload(loaded);
     }
 }
@@ -462,7 +462,6 @@ static void test_what_nothing_holds_yet_is_listed_by_name(void **state)
         {"\"credentials\":{\"sigv4\":{\"streaming\":\"deny\"}}", "credentials.sigv4", "AWS"},
         {"\"credentials\":{\"awsPairs\":[{\"accessKeyIdVar\":\"A\",\"secretAccessKeyVar\":\"B\"}]}",
          "credentials.awsPairs", "AWS"},
-        {"\"filesystem\":{\"tmp\":\"session\"}", "filesystem.tmp", "session"},
     };
 
     (void)state;
