@@ -274,6 +274,18 @@ export type SandboxAskCallback = (
   params: NetworkHostPattern,
 ) => Promise<boolean | { allow: false; reason: string }>
 
+/** cloche: a file, or a unix socket of the host, that nothing in the configuration allows. */
+export interface FileQuestion {
+  kind: 'read' | 'write' | 'unix'
+  path: string
+  /** The program that wants it. */
+  program: string
+  pid: number
+}
+
+/** Only `true` (this once) and `'run'` (for the rest of the command; of a directory, with what lies below it) allow. */
+export type SandboxAskFilesCallback = (question: FileQuestion) => Promise<boolean | 'run'>
+
 export interface FsReadRestrictionConfig {
   denyOnly: string[]
   allowWithinDeny?: string[]
@@ -381,6 +393,8 @@ export interface ISandboxManager {
 
 export interface SandboxOptions {
   ask?: SandboxAskCallback
+  /** Asked about files and sockets, while the call that wants one waits. */
+  askFiles?: SandboxAskFilesCallback
   enableLogMonitor?: boolean
   /** The cloche binary; default: $CLOCHE, else the first on PATH. */
   binary?: string

@@ -52,11 +52,12 @@ static const char help[] = "Usage: srt [options] [command...]\n"
 
 struct srt_options {
     const char *settings;
-    char *settings_text; /* for those who embed us; these five are not srt's */
+    char *settings_text; /* for those who embed us; these six are not srt's */
     char *session;
     const char *session_tmp;
     const char *shell;
     bool check;
+    bool ask;
     const char *shell_text;
     const char *control_fd;
     bool debug;
@@ -146,8 +147,8 @@ static enum parsed parse(struct arena *arena, char **argv, struct srt_options *o
             fputs(help, stdout);
             return PARSED_DONE;
         }
-        if (strcmp(word, "--check") == 0) {
-            options->check = true;
+        if (strcmp(word, "--check") == 0 || strcmp(word, "--ask") == 0) {
+            *(word[2] == 'c' ? &options->check : &options->ask) = true;
             next++;
             continue;
         }
@@ -277,6 +278,7 @@ static int run(struct arena *arena, const struct srt_options *options, int contr
         .environment = environ,
         .command = command_of(arena, options),
         .control_fd = control_fd,
+        .asks = options->ask && peer, /* never at a terminal: srt has no such thing */
         .peer = peer,
         .session_tmp = options->session_tmp,
     };

@@ -115,7 +115,7 @@ static bool has_proc(struct error *err)
 }
 
 static enum jail_end run_watched(struct session *session, char *const *argv, struct outside *outside,
-                                 struct head_start *head_start, struct jail_company *company, int *status,
+                                 struct head_start *head_start, struct jail_company company, int *status,
                                  struct error *err)
 {
     struct attendant doorman = {
@@ -129,15 +129,15 @@ static enum jail_end run_watched(struct session *session, char *const *argv, str
     struct session_tripwire tripwire;
     enum jail_end end = JAIL_REFUSED;
 
-    if (events_open(session, &company->watches[WATCH_RECORDS], &outside->asking, &events, err)) {
+    if (events_open(session, &company.watches[WATCH_RECORDS], &outside->asking, &events, err)) {
         doorman.kept = events.doorman;
         if (plan_has_doorman(&session->plan))
-            company->doorman = &doorman;
-        company->listener = &events.listener;
-        company->tripwire = session_tripwire_open(&events, &tripwire);
+            company.doorman = &doorman;
+        company.listener = &events.listener;
+        company.tripwire = session_tripwire_open(&events, &tripwire);
         end = session->plan.network == NETWORK_FILTERED
-                  ? run_filtered(session, argv, outside, head_start, company, &events, status, err)
-                  : jail_run(&session->plan, argv, head_start, company, status, err);
+                  ? run_filtered(session, argv, outside, head_start, &company, &events, status, err)
+                  : jail_run(&session->plan, argv, head_start, &company, status, err);
     }
     events_close(&events, end, end == JAIL_ENDED ? *status : 0);
     return end;
@@ -159,7 +159,7 @@ enum jail_end session_run(struct session *session, char *const *argv, int contro
         return JAIL_NO_NAMESPACES;
     if (outside_open(session, control_fd, watches, outside, err)) {
         company.hold = outside->asking.prompt ? &outside->prompt.hold : NULL;
-        end = run_watched(session, argv, outside, head_start, &company, status, err);
+        end = run_watched(session, argv, outside, head_start, company, status, err);
     }
     outside_close(outside);
     return end;

@@ -1,7 +1,7 @@
 // What the package does beyond the scenes that are compared with sandbox-runtime.
 import assert from 'node:assert/strict'
 import { fork, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import os from 'node:os'
@@ -101,6 +101,25 @@ test("Mom: folders of a channel, each command wrapped, then reset", async () => 
   assert.equal((await bash(`cat ${os.homedir()}/secret`)).status, 1)
   await SandboxManager.reset()
   assert.equal(readFileSync('data/channel/scratchpad/y', 'utf8'), 'x\n')
+})
+
+test('files are asked about while the call waits, and only true and run allow', async () => {
+  const asked = []
+  const answers = { once: true, kept: 'run', truthy: 1, thrown: () => { throw new Error('no') } }
+  const askFiles = async ({ kind, path, program, pid }) => {
+    const name = path.split('/').at(-1)
+    asked.push([kind, name, program.length > 0 && pid > 1])
+    return typeof answers[name] === 'function' ? answers[name]() : answers[name]
+  }
+  const place = mkdtempSync(`${os.homedir()}/asked-`)
+  const sandbox = new Sandbox(base({}, { denyWrite: [`${place}/named`] }), { askFiles })
+  const script = `cd ${place}; for name in once once truthy thrown named; do echo x >$name && echo $name; done; mkdir kept && echo x >kept/x && echo kept`
+  const ran = await runText(await sandbox.wrapWithSandbox(script))
+  assert.equal(ran.stdout, 'once\nonce\nkept\n')
+  assert.deepEqual(asked, ['once', 'once', 'truthy', 'thrown', 'kept'].map(name => ['write', name, true]))
+  assert.deepEqual(readdirSync(place).sort(), ['kept', 'once'])
+  await sandbox.reset()
+  await assert.rejects(new Sandbox(base(), { askFiles: 'x' }).wrapWithSandbox('true'), /must be a function/)
 })
 
 test('several sandboxes in one process, each with its own policy, answers and store', async () => {

@@ -41,6 +41,7 @@ class Sandbox {
   #binaryNamed
   #config
   #ask
+  #askFiles
   #monitors = false
   #session
   #begun // by the constructor
@@ -62,6 +63,7 @@ class Sandbox {
   // With a configuration: initialize() is called with it, and wraps wait for that.
   constructor(config, options) {
     this.#binaryNamed = options?.binary
+    this.#askFiles = options?.askFiles ?? undefined
     for (const name of Object.getOwnPropertyNames(Sandbox.prototype))
       if (name !== 'constructor') Object.defineProperty(this, name, { value: this[name].bind(this), enumerable: true })
     if (config) {
@@ -104,15 +106,16 @@ class Sandbox {
     if (!isSupportedPlatform())
       throw new errors.SandboxUnsupportedError('Sandbox dependencies not available: Unsupported platform')
     refuseFunctions(config)
-    if (ask !== undefined && ask !== null && typeof ask !== 'function')
-      throw new errors.SandboxError('invalid_callback', `the callback that is asked must be a function, not ${typeof ask}`)
+    for (const callback of [ask, this.#askFiles])
+      if (callback !== undefined && callback !== null && typeof callback !== 'function')
+        throw new errors.SandboxError('invalid_callback', `the callback that is asked must be a function, not ${typeof callback}`)
     const binary = binaries.findBinary(this.#binaryNamed)
     wrap.directoryHere() // what relative paths mean
     throwProblems(await issuesOf(config, binaries.check, binary))
     stopIfReset()
     const session = new Session({
       greet: command => this.#greet(command),
-      ask: (command, question) => this.#judge(command, question),
+      ask: (command, question) => (question.kind ? this.#judgeFile(question) : this.#judge(command, question)),
       event: (command, event) => this.#note(command, event),
     })
     await session.open()
@@ -222,6 +225,7 @@ class Sandbox {
     remember(this.#texts, violations.textOfKey(key), options?.commandText ?? command)
     return wrap.wrappedWords({
       binary,
+      asks: this.#session && this.#askFiles,
       tmp: await this.#sharedTmp(binary, customConfig),
       session: this.#session?.introduction(this.#generation, this.#customNumber(customConfig), key),
       settings,
@@ -255,7 +259,8 @@ class Sandbox {
   // ---- running commands ----
 
   #news(command) {
-    const asks = !this.#config.network.strictAllowlist && (this.#ask !== undefined || this.#lists.size > 0)
+    const hosts = !this.#config.network.strictAllowlist && (this.#ask !== undefined || this.#lists.size > 0)
+    const asks = hosts || this.#askFiles !== undefined
     const ready = JSON.stringify({ ready: true, asks })
     if (command.generation === this.#generation) return [ready]
     command.generation = this.#generation
@@ -288,6 +293,17 @@ class Sandbox {
       return no((declared && violations.shownReason(answer.reason)) || 'user denied')
     } catch {
       return no('permission prompt failed')
+    }
+  }
+
+  // Only true, once, and 'run', for the rest of it, allow.
+  async #judgeFile(question) {
+    try {
+      const answer = await this.#askFiles(question)
+      if (answer === true) return { allow: true }
+      return answer === 'run' ? { allow: true, for: 'run' } : { allow: false }
+    } catch {
+      return { allow: false }
     }
   }
 

@@ -115,9 +115,15 @@ class Session {
   }
 
   async #answer(connection, said) {
-    const answer = await this.#handlers.ask(connection.command, { host: String(said.host), port: Number(said.port) })
+    const answer = await this.#handlers.ask(connection.command, questionOf(said))
     send(connection.socket, [JSON.stringify({ answer: said.ask, ...answer })])
   }
+}
+
+function questionOf(said) {
+  const kind = ['read', 'write', 'unix'].find(each => Object.hasOwn(said, each))
+  if (!kind) return { host: String(said.host), port: Number(said.port) }
+  return { kind, path: String(said[kind]), program: String(said.program), pid: Number(said.pid) }
 }
 
 function send(socket, lines) {

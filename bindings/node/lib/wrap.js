@@ -100,14 +100,15 @@ class SettingsFiles {
   }
 }
 
-// { binary, session, tmp, settings, files, shell, command } -> words for execve.
-function wrappedWords({ binary, session, tmp, settings, files, shell, command }) {
+// { binary, session, asks, tmp, settings, files, shell, command } -> words for execve.
+function wrappedWords({ binary, session, asks, tmp, settings, files, shell, command }) {
   const long = Buffer.byteLength(settings) > INLINE_MAX
   return [
     binary,
     'srt',
     '--session',
     session ?? 'nobody:',
+    ...(asks ? ['--ask'] : []),
     ...(tmp ? ['--session-tmp', tmp] : []),
     ...(long ? ['--settings', files.put(settings)] : ['--settings-text', settings]),
     '--shell',
