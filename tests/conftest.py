@@ -4,6 +4,7 @@ Every test that takes `person` runs twice where the suite runs as root: as root 
 as an ordinary user. Each person gets a home and a project of their own, which are
 gone afterwards."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -125,12 +126,8 @@ class Person:
         return answer.returncode == 0
 
 
-@pytest.fixture(params=["root", "ordinary"] if os.geteuid() == 0 else ["ordinary"])
-def person(request, binaries):
-    if os.geteuid() == 0:
-        uid = 0 if request.param == "root" else ORDINARY_UID
-    else:
-        uid = os.geteuid()
+@contextlib.contextmanager
+def somebody(uid, binaries):
     # Not below /tmp: a run has a /tmp of its own.
     parent = "/home" if os.access("/home", os.W_OK) else None
     base = pathlib.Path(tempfile.mkdtemp(prefix="cloche-test-", dir=parent))
@@ -138,6 +135,22 @@ def person(request, binaries):
     os.chown(base, uid, uid)
     yield Person(uid, base, binaries)
     shutil.rmtree(base)
+
+
+@pytest.fixture(params=["root", "ordinary"] if os.geteuid() == 0 else ["ordinary"])
+def person(request, binaries):
+    uid = os.geteuid()
+    if uid == 0 and request.param == "ordinary":
+        uid = ORDINARY_UID
+    with somebody(uid, binaries) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def lodger(binaries):
+    """One person for all tests of a file."""
+    with somebody(os.geteuid(), binaries) as made:
+        yield made
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import tempfile
 import termios
 import threading
 import time
+import types
 import uuid
 
 import pytest
@@ -23,7 +24,7 @@ from judging import as_person
 from terminals import Terminal
 
 ASKED = "is a no): "
-UNREAD = 0.5  # longer than prompt.c's UNREAD_MS
+UNREAD = 0.43  # longer than prompt.c's UNREAD_MS
 WITHIN_A_MINUTE = 20  # asking.h's ASKING_RATE
 
 
@@ -46,6 +47,25 @@ def ask(person, terminal):
         return terminal(person.binaries / "cloche", "run", "--ask", *options, "--", "sh", "-c", script)
 
     return start
+
+
+@pytest.fixture
+def desk(lodger):
+    """The same for what has nothing to do with who asks: one person, who has a policy of his own."""
+    screens = []
+    place = pathlib.Path(tempfile.mkdtemp(prefix="cloche-ask-", dir="/srv" if os.access("/srv", os.W_OK) else lodger.base))
+    lodger.own(place)
+
+    def start(script, *options):
+        screens.append(Terminal(lodger, [lodger.binaries / "cloche", "run", "--ask", *options, "--", "sh", "-c", script]))
+        return screens[-1]
+
+    policy = lodger.file(lodger.home / ".config/cloche/policy.json", POLICY)
+    yield types.SimpleNamespace(person=lodger, ask=start, place=place, policy=policy, screens=screens)
+    for screen in screens:
+        screen.close()
+    shutil.rmtree(place)
+    policy.unlink()
 
 
 def question(screen):
@@ -86,12 +106,12 @@ def test_once_is_one_call(ask, place):
     assert (place / "made").read_text() == "first\n"
 
 
-def test_no_changes_nothing(ask, place):
-    screen = ask(f"echo x > {place}/made; echo rc=$?")
+def test_no_changes_nothing(desk):
+    screen = desk.ask(f"echo x > {desk.place}/made; echo rc=$?")
     answer(screen, "n")
     said = rest(screen)
-    assert "rc=2" in said and f"--allow-write {place}" in said
-    assert os.listdir(place) == []
+    assert "rc=2" in said and f"--allow-write {desk.place}" in said
+    assert os.listdir(desk.place) == []
 
 
 def test_a_directory_is_granted_for_the_run_with_all_below_it_and_nothing_else(ask, place):
@@ -120,32 +140,32 @@ def test_a_directory_is_granted_for_the_run_with_all_below_it_and_nothing_else(a
     assert sorted(os.listdir(place / "new")) == ["deep", "early", "way"]
 
 
-def test_never_is_not_asked_again(ask, place):
-    screen = ask(f"for i in 1 2 3; do echo x > {place}/made; echo rc=$?; done")
+def test_never_is_not_asked_again(desk):
+    screen = desk.ask(f"for i in 1 2 3; do echo x > {desk.place}/made; echo rc=$?; done")
     answer(screen, "v")
     said = rest(screen)
     assert said.count("rc=2") == 3 and ASKED not in said
-    assert os.listdir(place) == []
+    assert os.listdir(desk.place) == []
 
 
-def test_another_word_is_no_answer(ask, place):
-    screen = ask(f"echo x > {place}/made; echo rc=$?")
+def test_another_word_is_no_answer(desk):
+    screen = desk.ask(f"echo x > {desk.place}/made; echo rc=$?")
     answer(screen, "yes")
     screen.expect("Please answer with")
     screen.type("\x7f\x7fy\r")
     screen.expect("Please answer with")
     screen.type("ox\x7f\r")  # with a mistake taken back
     assert "rc=0" in rest(screen)
-    assert (place / "made").read_text() == "x\n"
+    assert (desk.place / "made").read_text() == "x\n"
 
 
-def test_the_interrupt_key_refuses_and_interrupts(ask, place):
-    screen = ask(f"trap 'echo inter''rupted; exit 3' INT; echo x > {place}/made; sleep 20")
+def test_the_interrupt_key_refuses_and_interrupts(desk):
+    screen = desk.ask(f"trap 'echo inter''rupted; exit 3' INT; echo x > {desk.place}/made; sleep 20")
     question(screen)
     time.sleep(UNREAD)
     screen.type("\x03")
     screen.expect("interrupted")
-    assert os.listdir(place) == []
+    assert os.listdir(desk.place) == []
 
 
 def test_a_hidden_file_is_read_once(person, ask):
@@ -245,6 +265,8 @@ def test_always_makes_a_policy_where_there_was_none(person, ask, place):
 
 
 def test_always_leaves_alone_what_is_not_the_users_own(person, ask, place):
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a file to another user")
     policy = person.file(person.base / "policy.json", POLICY)
     os.chown(policy, 12345 if person.uid != 12345 else 12346, -1)
     policy.chmod(0o666)
@@ -255,12 +277,11 @@ def test_always_leaves_alone_what_is_not_the_users_own(person, ask, place):
     assert policy.read_text() == POLICY
 
 
-def test_a_name_that_would_be_a_pattern_is_not_written_down(person, ask, place):
-    policy = person.file(person.home / ".config/cloche/policy.json", POLICY)
-    screen = ask(f"echo x > '{place}/*'; echo rc=$?")
+def test_a_name_that_would_be_a_pattern_is_not_written_down(desk):
+    screen = desk.ask(f"echo x > '{desk.place}/*'; echo rc=$?")
     answer(screen, "a")
     assert "allowed for this run only" in rest(screen)
-    assert policy.read_text() == POLICY and os.listdir(place) == ["*"]
+    assert desk.policy.read_text() == POLICY and os.listdir(desk.place) == ["*"]
 
 
 # What nobody is asked about
@@ -320,15 +341,14 @@ def test_what_a_rule_refuses_by_name_is_not_asked_about(ask, place):
 FAKE = "cloche asks. Everything in the sandbox is stopped until you answer. Type a letter and press Enter (nothing within 60 seconds is a no): "
 
 
-def test_a_question_of_the_programs_own_is_powerless(person, ask, place):
-    policy = person.file(person.home / ".config/cloche/policy.json", POLICY)
-    screen = ask(f"printf '%s' '{FAKE}'; read answer; echo got=$answer; echo x > {place}/made; echo rc=$?")
+def test_a_question_of_the_programs_own_is_powerless(desk):
+    screen = desk.ask(f"printf '%s' '{FAKE}'; read answer; echo got=$answer; echo x > {desk.place}/made; echo rc=$?")
     screen.expect(ASKED)
     screen.type("a\r")
     screen.expect("got=a")
     answer(screen, "n")
     assert "rc=2" in rest(screen)
-    assert policy.read_text() == POLICY and os.listdir(place) == []
+    assert desk.policy.read_text() == POLICY and os.listdir(desk.place) == []
 
 
 @pytest.fixture
@@ -383,8 +403,8 @@ def test_nothing_inside_runs_while_a_question_is_open(person, ask, place, mark):
     assert (place / "made").read_text() == "x\n"
 
 
-def test_whom_job_control_had_stopped_stays_so(ask, place, mark):
-    screen = ask(f"sh -c 'sleep 60; : {mark}' & kill -STOP $!; sleep 0.3; echo x > {place}/made; echo rc=$?; sleep 0.3; echo lo''ok; read x; kill -KILL $!")
+def test_whom_job_control_had_stopped_stays_so(desk, mark):
+    screen = desk.ask(f"sh -c 'sleep 60; : {mark}' & kill -STOP $!; sleep 0.3; echo x > {desk.place}/made; echo rc=$?; sleep 0.3; echo lo''ok; read x; kill -KILL $!")
     answer(screen, "o")
     screen.expect("look")
     stopped = {pid: state for pid, state in states(mark).items() if pathlib.Path(f"/proc/{pid}/comm").read_text() == "sh\n"}
@@ -393,9 +413,8 @@ def test_whom_job_control_had_stopped_stays_so(ask, place, mark):
     rest(screen)
 
 
-def test_keys_that_were_typed_before_the_question_could_be_read_are_no_answer(person, ask, place):
-    policy = person.file(person.home / ".config/cloche/policy.json", POLICY)
-    screen = ask(f"stty -echo; echo rea''dy; sleep 0.5; echo x > {place}/made; echo rc=$?")
+def test_keys_that_were_typed_before_the_question_could_be_read_are_no_answer(desk):
+    screen = desk.ask(f"stty -echo; echo rea''dy; sleep 0.5; echo x > {desk.place}/made; echo rc=$?")
     screen.expect("ready")
     screen.type("a\ro\rr\r" * 20)
     question(screen)
@@ -404,23 +423,23 @@ def test_keys_that_were_typed_before_the_question_could_be_read_are_no_answer(pe
     assert "cloche: allowed" not in screen.seen
     screen.type("n\r")
     assert "rc=2" in rest(screen)
-    assert policy.read_text() == POLICY and os.listdir(place) == []
+    assert desk.policy.read_text() == POLICY and os.listdir(desk.place) == []
 
 
-def test_the_terminal_is_reset_and_given_back_as_it_was(person, ask, place):
-    person.file("wild.py", f"""
+def test_the_terminal_is_reset_and_given_back_as_it_was(desk):
+    desk.person.file("wild.py", f"""
 import os, sys, termios, tty
 tty.setraw(0)
 before = termios.tcgetattr(0)
 os.write(1, b"\\033[?1049h\\033[8m\\033[?25l\\033]0;unfinished")
 termios.tcflow(1, termios.TCOOFF)
 try:
-    open("{place}/made", "w").write("x")
+    open("{desk.place}/made", "w").write("x")
 finally:
     same = termios.tcgetattr(0) == before
     os.write(1, b"same=%d\\r\\n" % same)
 """)
-    screen = ask("python3 wild.py")
+    screen = desk.ask("python3 wild.py")
     shown = question(screen)
     before, _, after = shown.partition("unfinished")
     reset, _, text = after.partition("cloche asks.")
@@ -430,51 +449,43 @@ finally:
     time.sleep(UNREAD)
     screen.type("o\r")
     screen.expect("same=1")
-    assert (place / "made").read_text() == "x"
+    assert (desk.place / "made").read_text() == "x"
 
 
-def test_names_cannot_drive_the_terminal(person, ask, place):
-    person.file("evil.py", f'open("{place}/\\x1b[2Jx\\u202e\\r\\n  o  allow nothing", "w")\n')
-    screen = ask("python3 evil.py; echo rc=$?")
+def test_names_cannot_drive_the_terminal(desk):
+    desk.person.file("evil.py", f'open("{desk.place}/\\x1b[2Jx\\u202e\\r\\n  o  allow nothing", "w")\n')
+    screen = desk.ask("python3 evil.py; echo rc=$?")
     shown = answer(screen, "n")
     assert "\x1b" not in shown and "\u202e" not in shown and r"\x1b[2Jx" in shown
-    assert f"{place}" in shown.splitlines()[2] and "allow nothing" in shown.splitlines()[2]
+    assert f"{desk.place}" in shown.splitlines()[2] and "allow nothing" in shown.splitlines()[2]
 
 
-def test_ten_thousand_questions_are_not_asked(person, terminal, place):
-    if person.uid == 0:
-        pytest.skip("once is long enough")
-    person.file("many.py", f"""
+def test_ten_thousand_questions_are_not_asked(desk):
+    desk.person.file("many.py", f"""
 refused = 0
 for number in range(10000):
     try:
-        open("{place}/%d" % number, "w")
+        open("{desk.place}/%d" % number, "w")
     except OSError:
         refused += 1
 print("refused", refused)
 """)
-    screen = terminal(person.binaries / "cloche", "run", "--ask", "python3", "many.py")
+    screen = desk.ask("python3 many.py")
     for _ in range(WITHIN_A_MINUTE):
         answer(screen, "n")
     said = rest(screen)
     assert "refused 10000" in said and ASKED not in said
     assert said.count("questions in a minute are too many") == 1
-    assert os.listdir(place) == []
+    assert os.listdir(desk.place) == []
 
 
 @pytest.fixture(scope="module", autouse=True)
-def unanswered(binaries):
+def unanswered(lodger):
     """A run whose question nobody answers; there is a minute for it."""
-    from conftest import Person
-
-    base = pathlib.Path(tempfile.mkdtemp(prefix="cloche-test-", dir="/home" if os.access("/home", os.W_OK) else None))
-    base.chmod(0o755)
-    person = Person(os.geteuid(), base, binaries)
-    screen = Terminal(person, [binaries / "cloche", "run", "--ask", "sh", "-c", f"echo x > {base}/made; echo rc=$?"])
+    screen = Terminal(lodger, [lodger.binaries / "cloche", "run", "--ask", "sh", "-c", "echo x > ../made; echo rc=$?"])
     screen.expect(ASKED)
-    yield screen, base
+    yield screen
     screen.close()
-    shutil.rmtree(base)
 
 
 def test_without_a_terminal_it_is_refused_by_name(person):
@@ -596,8 +607,18 @@ def test_what_was_allowed_is_told(person, place):
     program.run.communicate(timeout=60)
 
 
-def test_no_answer_in_time_is_a_no(unanswered):
-    screen, base = unanswered
+def test_where_every_open_is_performed_the_same_answers_count(person, ask):
+    person.file(person.home / "notes.txt", "my notes\n")
+    person.file(person.home / "notes.key", "my key\n")
+    screen = ask("cat ~/notes.key; cat ~/notes.txt; cat ~/notes.txt; echo rc=$?", "--deny-read", "~/**/*.key")
+    assert f"{person.home}/notes.txt\r\n" in answer(screen, "o")
+    screen.expect("my notes")
+    answer(screen, "n")
     said = rest(screen)
+    assert "my notes" not in said and "my key" not in said and "rc=1" in said
+
+
+def test_no_answer_in_time_is_a_no(unanswered, lodger):
+    said = rest(unanswered)
     assert "no answer, so: no" in said and "rc=2" in said
-    assert not (base / "made").exists()
+    assert not (lodger.home / "made").exists()
