@@ -18,7 +18,7 @@
  *                       locks: [name], note, hint: {before, option, policy} or null}]
  *                     held: false where the policy refuses it and no lock does yet
  * without:
- *   steps             [{kind, path, writable, mode, entries, rule: {file, path}}];
+ *   steps             [{kind, path, writable, judged, mode, entries, rule: {file, path}}];
  *                     with landlock: [{kind, path, access, writable, rule: {file, path}}]
  *   network           {mode, allowed: [{text, file, path}], denied: [...]}
  *   environment       {inside: [name], heldBack: [name]}

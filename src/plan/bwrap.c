@@ -66,6 +66,10 @@ static void print_step(const struct step *step, struct arena *arena, struct miss
     switch (step->kind) {
     case STEP_ROOT:
     case STEP_BIND:
+        if (step->judged) {
+            print_tmpfs(step, arena, out);
+            break;
+        }
         bind(out, arena, step->writable ? "--bind" : "--ro-bind", step->path);
         break;
     case STEP_ROOT_EMPTY:
@@ -110,7 +114,7 @@ static void print_remounts(const struct plan *plan, struct arena *arena, struct 
 {
     for (size_t i = plan->step_count; i-- > 0;) {
         const struct step *step = &plan->steps[i];
-        if (step->kind == STEP_HIDE_DIRECTORY || step->kind == STEP_ROOT_EMPTY ||
+        if (step->kind == STEP_HIDE_DIRECTORY || step->kind == STEP_ROOT_EMPTY || step->judged ||
             (step->kind == STEP_PRIVATE && !step->writable))
             option(out, arena, "--remount-ro", step->path);
     }
@@ -167,6 +171,10 @@ static void print_missing(const struct plan *plan, const struct missing *missing
         note(out, "the network by name: here there is none at all");
     if (plan->doorman.files)
         note(out, "names that do not exist yet: protected names can be made, patterns hold for what exists now");
+    if (plan->doorman.performs_reads)
+        note(out,
+             "patterns over what may be read, and hidden paths to come: what they hide can be read, what they show "
+             "inside of something hidden cannot");
     if (plan->doorman.sockets)
         note(out, "single sockets of the host: every one that is in sight can be connected to");
     if (missing->pins)

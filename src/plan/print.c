@@ -58,8 +58,11 @@ static const char *entry_kind_name(enum entry_kind kind)
 static const char *access_word(const struct step *step)
 {
     switch (step->kind) {
-    case STEP_ROOT:
     case STEP_BIND:
+        if (step->judged)
+            return "hidden by the doorman";
+        /* fall through */
+    case STEP_ROOT:
     case STEP_PIN:
     case STEP_PRIVATE:
     case STEP_SESSION:
@@ -164,8 +167,8 @@ static void print_step(const struct step *step, struct text *out)
 {
     text_appendf(out, "{\"kind\":\"%s\",\"path\":", step_kind_name(step->kind));
     text_append_json(out, step->path);
-    text_appendf(out, ",\"writable\":%s,\"mode\":\"%04o\",\"entries\":[", step->writable ? "true" : "false",
-                 step->mode);
+    text_appendf(out, ",\"writable\":%s,\"judged\":%s,\"mode\":\"%04o\",\"entries\":[",
+                 step->writable ? "true" : "false", step->judged ? "true" : "false", step->mode);
     for (size_t i = 0; i < step->entry_count; i++) {
         if (i)
             text_append_byte(out, ',');

@@ -168,9 +168,11 @@ def test_the_interrupt_key_refuses_and_interrupts(desk):
     assert os.listdir(desk.place) == []
 
 
-def test_a_hidden_file_is_read_once(person, ask):
+# Where a pattern is over what may be read, the doorman performs every open.
+@pytest.mark.parametrize("options", [(), ("--deny-read", "**/never-there*")], ids=["looks", "performs"])
+def test_a_hidden_file_is_read_once(person, ask, options):
     person.file(person.home / "notes.txt", "my notes\n")
-    screen = ask("cat ~/notes.txt; cat ~/notes.txt; echo rc=$?")
+    screen = ask("cat ~/notes.txt; cat ~/notes.txt; echo rc=$?", *options)
     shown = answer(screen, "o")
     assert f"{person.home}/notes.txt\r\n" in shown and "to execute it takes a new run" in shown
     screen.expect("my notes")
