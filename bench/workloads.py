@@ -7,6 +7,7 @@ import json
 import os
 import resource
 import shutil
+import socket
 import statistics
 import subprocess
 import sys
@@ -18,6 +19,7 @@ WORK_PAIRS = 5
 WATCH_PAIRS = 9
 REFUSED = 20_000
 LATE_FILES = 50
+ASK_PAIRS = 25
 NPM_PAIRS = 3
 CONNECT_PAIRS = 9
 SOURCES = 40
@@ -51,11 +53,11 @@ class Problem(Exception):
     """Why something was not measured."""
 
 
-def run(words, cwd, environment=None):
+def run(words, cwd, environment=None, handed=()):
     """What it printed, and how many seconds it took."""
     start = time.perf_counter()
     done = subprocess.run(words, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-                          env={**os.environ, **(environment or {})})
+                          env={**os.environ, **(environment or {})}, pass_fds=handed)
     took = time.perf_counter() - start
     if done.returncode != 0:
         lines = (done.stderr or done.stdout).strip().splitlines()
@@ -168,6 +170,33 @@ def print_late_opens(cloche, build, scratch, results):
                                                   for name, value in medians.items()))
     print("Git and compiler with a pattern over what may be read: " +
           ", ".join(f"{name} {value * 1000:.0f} ms ({value / seconds['native']:.2f})" for name, value in seconds.items()))
+
+
+def print_asking(cloche, build, scratch, results):
+    """What it costs that somebody could be asked where nothing is: starting a command, opening a file, work."""
+    project = fresh(scratch, "asking")
+    program = str(shutil.copy(build / "bench" / "bench_opens", project / "bench_opens"))
+    for number in range(LATE_FILES):
+        (project / f"file{number}").write_text("x")
+    opens = [program, *(f"file{number}" for number in range(LATE_FILES))]
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        number = theirs.fileno()
+        asked = [cloche, "run", "-q", "--ask", "--control-fd", str(number)]
+        plain = [cloche, "run", "-q"]
+        starts = in_turn({"plain": [*plain, "true"], "asking": [*asked, "true"]}, ASK_PAIRS,
+                         lambda _, command, __: run(command, project, handed=[number])[1] * 1000)
+        opened = in_turn({"plain": [*plain, *opens], "asking": [*asked, *opens]}, CREATE_PAIRS,
+                         lambda _, command, __: float(run(command, project, handed=[number])[0]) / 1000)
+        work = ["sh", "-c", GIT_AND_COMPILER]
+        worked = in_turn({"plain": [*plain, *work], "asking": [*asked, *work]}, CREATE_PAIRS,
+                         lambda _, command, __: run(command, fresh(scratch, "asking-work"), handed=[number])[1])
+    results["asking"] = {"launch milliseconds": starts, "microseconds per open": opened, "seconds of git and compiler": worked}
+    if not all(len(each) == 2 for each in (starts, opened, worked)):
+        return
+    print(f"With --ask and nothing asked: starting {starts['asking']:.2f} ms ({starts['asking'] / starts['plain']:.2f} of a run "
+          f"without), opening for reading {opened['asking']:.1f} us ({opened['asking'] / opened['plain']:.1f}), git and compiler "
+          f"{worked['asking'] * 1000:.0f} ms ({worked['asking'] / worked['plain']:.2f})")
 
 
 def print_creates(cloche, build, scratch, peers, results):
