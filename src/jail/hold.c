@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -78,33 +79,55 @@ static bool note_stopped(void *argument, int directory, const char *name)
     return true;
 }
 
-static bool is_still(void *argument, int directory, const char *name)
+struct look {
+    pid_t process;
+    bool still;
+};
+
+/* A signal for the whole process may have come to a thread that waits for the doorman, and attends to
+ * none: then it stops nobody. So each thread that does not stand still gets its own. */
+static bool look_at_thread(void *argument, int directory, const char *name)
 {
+    struct look *look = argument;
     char state = state_in(directory, name);
 
-    (void)argument;
-    return !state || strchr("TtZXD", state);
+    if (!state || strchr("TtZXD", state))
+        return true;
+    look->still = false;
+    syscall(SYS_tgkill, look->process, number_of(name), SIGSTOP);
+    return true;
 }
 
-static bool has_stopped(void *argument, int directory, const char *name)
+static bool look_at_process(void *argument, int directory, const char *name)
 {
+    struct look *look = argument;
     char tasks[64];
 
+    look->process = number_of(name);
     snprintf(tasks, sizeof tasks, "%s/task", name);
-    return is_still(NULL, directory, name) && each_task(directory, tasks, is_still, argument);
+    return each_task(directory, tasks, look_at_thread, look);
+}
+
+static bool all_stand_still(void)
+{
+    struct look look = {.still = true};
+
+    each_task(AT_FDCWD, "/proc", look_at_process, &look);
+    return look.still;
 }
 
 bool hold_all(struct standstill *hold, bool listed)
 {
     struct timespec pause = {.tv_nsec = 100000};
 
-    if (!hold->on && listed)
+    if (!listed)
+        return false; /* nobody could tell */
+    if (!hold->on)
         each_task(AT_FDCWD, "/proc", note_stopped, hold);
     hold->on = true;
-    hold->listed = listed;
     for (int i = 0; i < LOOKS_MAX; i++) {
         kill(-1, SIGSTOP);
-        if (!listed || each_task(AT_FDCWD, "/proc", has_stopped, NULL))
+        if (all_stand_still())
             return true;
         nanosleep(&pause, NULL);
         if (pause.tv_nsec < PAUSE_MAX)
@@ -159,7 +182,7 @@ void hold_release(struct standstill *hold)
 
     if (!hold->on)
         return;
-    bool known = hold->listed && each_task(AT_FDCWD, "/proc", note, &crowd) && crowd.count > 0;
+    bool known = each_task(AT_FDCWD, "/proc", note, &crowd) && crowd.count > 0;
     if (known)
         qsort(crowd.processes, crowd.count, sizeof *crowd.processes, younger_first);
     for (size_t i = 0; known && i < crowd.count; i++) {

@@ -11,7 +11,6 @@ enum { HOLD_STOPPED_MAX = 1024 };
 
 struct standstill {
     bool on;
-    bool listed;                     /* /proc shows whom there is */
     pid_t stopped[HOLD_STOPPED_MAX]; /* those that stood still before */
     size_t stopped_count;
 };

@@ -25,12 +25,14 @@
 
 enum { UNREAD_MS = 400, WRITES_MAX = 40, WRITE_PAUSE_MS = 50, ANCESTORS_MAX = 64 };
 
-/* An unfinished sequence is broken off, the soft state reset, the usual screen shown, letters
- * are visible and in their places, and nothing but keys is reported. */
-static const char reset[] =
-    "\x18\x1b\\\x0f\x1b(B\x1b[!p\x1b[0m\x1b[?1049l\x1b[r\x1b[?6l\x1b[?7h\x1b[?5l\x1b[4l\x1b[?25h"
-    "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1006l\x1b[?2004l\x1b[>4;0m\x1b[=0u"
-    "\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b[999;1H";
+/* An unfinished sequence is broken off, the soft state reset, the usual screen shown with the cursor where it
+ * is, letters are visible and in their places, nothing but keys is reported, and nothing stands below. */
+static const char reset[] = "\x18\x1b\\\x0f\x1b(B\x1b[!p\x1b[0m\x1b"
+                            "7\x1b[?1049l\x1b"
+                            "7\x1b[r\x1b[?6l\x1b"
+                            "8\x1b[0m\x0f\x1b(B\x1b[?7h\x1b[?5l\x1b[4l\x1b[?25h"
+                            "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1006l\x1b[?2004l\x1b[>4;0m\x1b[=0u"
+                            "\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\r\n\x1b[J";
 
 static uint64_t now(void)
 {
@@ -157,7 +159,7 @@ static void show(struct prompt *prompt)
 {
     prompt->length = 0;
     prompt->state = PROMPT_OPEN;
-    if (!make_sane(prompt) || (understands_sequences() && !write_all(prompt, reset)) || !write_all(prompt, "\n") ||
+    if (!make_sane(prompt) || !write_all(prompt, understands_sequences() ? reset : "\n") ||
         !write_all(prompt, prompt->text)) {
         end_with(prompt, "");
         return;

@@ -405,6 +405,31 @@ def test_nothing_inside_runs_while_a_question_is_open(person, ask, place, mark):
     assert (place / "made").read_text() == "x\n"
 
 
+THREADS = """
+import os, sys, threading, time
+def flood():
+    while True:
+        os.write(1, b"\\033[2J\\033[Hcloche: allowed once n\\r\\n")
+        time.sleep(0.001)
+for _ in range(3):
+    threading.Thread(target=flood, daemon=True).start()
+time.sleep(0.3)
+open(sys.argv[1], "w").write("x")
+print("written")
+"""
+
+
+def test_threads_beside_the_one_that_waits_do_not_run_either(desk):
+    desk.person.file("threads.py", THREADS)
+    screen = desk.ask(f"python3 threads.py {desk.place}/made")
+    question(screen)
+    time.sleep(UNREAD)
+    assert screen.seen == ""
+    screen.type("o\r")
+    screen.expect("written")
+    assert (desk.place / "made").read_text() == "x"
+
+
 def test_whom_job_control_had_stopped_stays_so(desk, mark):
     screen = desk.ask(f"sh -c 'sleep 60; : {mark}' & kill -STOP $!; sleep 0.3; echo x > {desk.place}/made; echo rc=$?; sleep 0.3; echo lo''ok; read x; kill -KILL $!")
     answer(screen, "o")
