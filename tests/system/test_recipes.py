@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from judging import as_person, wait_until
+from test_landlock_backend import CLONE3, EPERM, through
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 TEXT = (TOP / "docs" / "recipes.md").read_text(encoding="utf-8")
@@ -194,3 +195,37 @@ def test_git_hook(person):
     assert answer.returncode == 0 and (person.project / "checked").exists(), answer.stderr
     check.write_text("#!/bin/sh\nexit 1\n")
     assert shell(person, "git commit -q --allow-empty -m refused").returncode != 0
+
+
+# ---- sessions, jobs, containers ----
+
+
+def test_commands_that_share_a_tmp(person):
+    (_, text), = blocks("Commands that share a /tmp")
+    answer = shell(person, text + 'echo "$COPROC_PID"')
+    assert answer.returncode == 0 and (person.project / "result").read_text() == "built\n", answer.stderr
+    assert wait_until(lambda: not os.path.exists(f"/proc/{answer.stdout.strip()}/fd/0"))
+    assert shell(person, "cloche run -q -- cat /tmp/result").returncode != 0
+
+
+def test_ci_job(person):
+    (_, text), = blocks("A CI job")
+    person.file("scripts/check", "#!/bin/sh\necho checked > out\n").chmod(0o755)
+    answer = shell(person, text)
+    assert answer.returncode == 0 and (person.project / "out").read_text() == "checked\n", answer.stdout + answer.stderr
+    person.file("scripts/check", "#!/bin/sh\necho > .bashrc\nexit 0\n").chmod(0o755)
+    answer = shell(person, text)
+    assert answer.returncode != 0 and ".bashrc" in answer.stdout and not (person.project / ".bashrc").exists(), answer
+
+
+def test_container(person):
+    (_, text), = blocks("A container")
+    person.file(person.home / ".ssh/id_rsa", "secret\n")
+    person.file("scripts/check", "#!/bin/sh\ncat ~/.ssh/id_rsa\necho checked > out\n").chmod(0o755)
+    person.environment["PATH"] = f"{person.binaries}:{person.environment['PATH']}"
+    answer = through(person, ["answer", str(CLONE3), str(EPERM)], "-euc", text, name="/bin/bash")
+    assert answer.returncode == 0 and (person.project / "out").read_text() == "checked\n", answer.stderr
+    assert "secret" not in answer.stdout and "held by Landlock alone" in answer.stderr
+    answer = through(person, ["answer", str(CLONE3), str(EPERM)], "-euc", text.replace("run --", "run --backend namespaces --"),
+                     name="/bin/bash")
+    assert answer.returncode == 125
