@@ -252,8 +252,11 @@ struct policy {
         uint64_t processes;
         struct origin processes_origin;
         uint64_t wall_seconds;
+        struct origin wall_seconds_origin;
         uint64_t file_size;
+        struct origin file_size_origin;
         uint64_t open_files;
+        struct origin open_files_origin;
     } limits;
 
     struct {

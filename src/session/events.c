@@ -29,7 +29,7 @@
 
 /* How many records are read before signals and reports have their turn; how many
  * hints are tried in one run. */
-enum { AT_ONCE_MAX = 64, HINTS_MAX = 200, COMMAND_MAX = 4096 };
+enum { AT_ONCE_MAX = 64, HINTS_MAX = 200, COMMAND_MAX = 4096, MEGABYTE = 1024 * 1024 };
 
 /* ---- lines ---- */
 
@@ -297,9 +297,9 @@ static void tell_limit(void *argument, enum jail_limit limit, const char *words)
     } limits[] = {
         [JAIL_MEMORY] = {"limits.memory", "--memory", plan->memory.value, policy->limits.memory_origin},
         [JAIL_PROCESSES] = {"limits.processes", "--pids", plan->processes.value, policy->limits.processes_origin},
-        [JAIL_OPEN_FILES] = {"limits.openFiles", NULL, plan->open_files, {0}},
-        [JAIL_FILE_SIZE] = {"limits.fileSize", NULL, plan->file_size, {0}},
-        [JAIL_TIME] = {"limits.wallSeconds", "--timeout", plan->wall_seconds, {0}},
+        [JAIL_OPEN_FILES] = {"limits.openFiles", NULL, plan->open_files, policy->limits.open_files_origin},
+        [JAIL_FILE_SIZE] = {"limits.fileSize", NULL, plan->file_size, policy->limits.file_size_origin},
+        [JAIL_TIME] = {"limits.wallSeconds", "--timeout", plan->wall_seconds, policy->limits.wall_seconds_origin},
     };
     struct arena arena ARENA_CLEANUP = {0};
     struct hint hint = {0};
@@ -308,7 +308,9 @@ static void tell_limit(void *argument, enum jail_limit limit, const char *words)
         return;
     /* Twice as much is a guess; that it was not enough is known. */
     unsigned long long more = 2 * (unsigned long long)limits[limit].value;
-    if (limits[limit].option)
+    if (limits[limit].option && limit == JAIL_MEMORY && more % MEGABYTE == 0)
+        hint.option = arena_printf(&arena, "%s %lluM", limits[limit].option, more / MEGABYTE);
+    else if (limits[limit].option)
         hint.option = arena_printf(&arena, "%s %llu", limits[limit].option, more);
     else
         hint.policy = arena_printf(&arena, "\"limits\": {\"%s\": %llu}", limits[limit].key + strlen("limits."), more);
@@ -318,7 +320,7 @@ static void tell_limit(void *argument, enum jail_limit limit, const char *words)
         .op = SLICE("reach"),
         .object = slice_of(limits[limit].key),
         .reason = slice_of(words),
-        .rule = limits[limit].origin.file ? limits[limit].origin : (struct origin){"policy", limits[limit].key},
+        .rule = limits[limit].origin,
         .hint = slice_of(hint_text(&arena, events->session, &hint)),
     };
     events_tell(events, &event);

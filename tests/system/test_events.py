@@ -516,6 +516,7 @@ open(".envrc", "w")
 
 LIMITS = {
     "limits.wallSeconds": (["--timeout", "1"], ["sleep", "30"], "--timeout 2"),
+    "limits.memory": (["--memory", "50M"], ["/usr/bin/python3", "-c", "'x' * 200_000_000"], "--memory 100M"),
     "limits.fileSize": (["file size"], ["sh", "-c", "head -c 2000000 /dev/zero > big"], "in {}: {{\"limits\": {{\"fileSize\": 2048}}}}"),
 }
 
@@ -528,6 +529,9 @@ def test_a_limit_that_was_hit_is_an_event(watched, name):
         hint = hint.format(options[1])
     events = watched.run(*command, options=options)
     assert [(event["kind"], event["object"], event["hint"]) for event in events] == [("limit", name, hint)]
+    given = name != "limits.fileSize"
+    assert events[0]["rule"] == ({"file": "command line", "path": options[0]} if given
+                                 else {"file": str(options[1]), "path": name})
     assert watched.answer.stderr.count(name) == 1, "said once"
 
 
