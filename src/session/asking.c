@@ -103,16 +103,21 @@ static bool is_same(const struct asking_open *one, const struct asking_open *oth
 
 /* ---- answers ---- */
 
-static void settle_doorman(const struct asking *asking, struct asking_open *open, enum asking_reply reply)
+static void answer_doorman(const struct asking *asking, uint64_t number, enum asking_reply reply)
 {
     static const enum doorman_reply replies[] = {
         [ASKING_NO] = REPLY_NO,      [ASKING_ONCE] = REPLY_ONCE,   [ASKING_RUN] = REPLY_RUN,
         [ASKING_ALWAYS] = REPLY_RUN, [ASKING_NEVER] = REPLY_NEVER,
     };
-    const struct doorman_answer answer = {.number = open->record->number, .reply = replies[reply]};
+    const struct doorman_answer answer = {.number = number, .reply = replies[reply]};
 
     if (asking->doorman >= 0)
         (void)!send(asking->doorman, &answer, sizeof answer, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void settle_doorman(const struct asking *asking, struct asking_open *open, enum asking_reply reply)
+{
+    answer_doorman(asking, open->record->number, reply);
     free(open->record);
     open->record = NULL;
     open->used = false;
@@ -239,7 +244,6 @@ static void settle_shown(struct asking *asking, enum asking_reply reply, const c
     show_next(asking);
 }
 
-/* True: it was written, or is for this run all the same. */
 static void keep_always(struct asking *asking)
 {
     struct arena arena ARENA_CLEANUP = {0};
@@ -254,16 +258,28 @@ static void keep_always(struct asking *asking)
                                                 escaped(&arena, slice_of(err.text))));
 }
 
+/* There is nobody to answer, or somebody who does not want to wait: all that waits is refused. */
+static void refuse_all(struct asking *asking)
+{
+    struct asking_open *open;
+
+    asking->shown = NULL;
+    while ((open = first_waiting(asking)))
+        settle(asking, open, ASKING_NO, SLICE("nobody could be asked"));
+    prompt_release(asking->prompt);
+}
+
 static void answered(void *argument, const char *word)
 {
     struct asking *asking = argument;
     enum asking_reply reply = ASKING_NO;
 
-    if (!asking->shown) {
-        prompt_release(asking->prompt);
+    if (!asking->shown || !*word) {
+        prompt_say(asking->prompt, ask_text_said(ASKING_NO));
+        refuse_all(asking);
         return;
     }
-    if (*word && !ask_text_reply(word, &reply) && ++asking->mistakes < MISTAKES_MAX) {
+    if (!ask_text_reply(word, &reply) && ++asking->mistakes < MISTAKES_MAX) {
         prompt_again(asking->prompt, ASK_AGAIN);
         return;
     }
@@ -352,22 +368,30 @@ enum net_appeal asking_appeal(struct asking *asking, const struct net_question *
     }
 }
 
+/* The doorman asks about nothing else, unless somebody has got hold of it. */
+static bool may_be_asked(const struct asking *asking, struct asking_open *open)
+{
+    const struct ask_text about = describe(open);
+
+    return asking->everything && about.object.len > 0 && (about.object.ptr[0] == '/' || about.object.ptr[0] == '@') &&
+           decide_may_be_granted(&asking->session->policy, about.operation, about.object);
+}
+
 void asking_hear_doorman(struct asking *asking, const struct doorman_record *record)
 {
     bool early = waits_for_greeting(asking);
-    bool can_ask = asking->everything && (asking->prompt || early || can_tell_peer(asking));
-    struct asking_open refused = {.record = malloc(sizeof *record)};
+    struct doorman_record *kept = malloc(sizeof *kept);
+    struct asking_open *open =
+        kept && (asking->prompt || early || can_tell_peer(asking)) ? put(asking, NULL, !early) : NULL;
 
-    if (!refused.record)
-        return; /* the doorman's caller waits, and ends with the run */
-    *refused.record = *record;
-    struct asking_open *open = can_ask ? put(asking, NULL, !early) : NULL;
     if (!open) {
-        settle_doorman(asking, &refused, ASKING_NO);
+        free(kept);
+        answer_doorman(asking, record->number, ASKING_NO);
         return;
     }
-    open->record = refused.record;
-    if (!early && !ask(asking, open) && open->record)
+    *kept = *record;
+    open->record = kept;
+    if (!may_be_asked(asking, open) || (!early && !ask(asking, open) && open->record))
         settle_doorman(asking, open, ASKING_NO);
 }
 

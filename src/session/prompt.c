@@ -159,7 +159,7 @@ static void show(struct prompt *prompt)
 {
     prompt->length = 0;
     prompt->state = PROMPT_OPEN;
-    if (!make_sane(prompt) || !write_all(prompt, understands_sequences() ? reset : "\n") ||
+    if (!prompt->text || !make_sane(prompt) || !write_all(prompt, understands_sequences() ? reset : "\n") ||
         !write_all(prompt, prompt->text)) {
         end_with(prompt, "");
         return;
@@ -202,7 +202,7 @@ void prompt_put(struct prompt *prompt, const char *text)
 {
     free(prompt->text);
     prompt->text = strdup(text);
-    if (prompt->state == PROMPT_HELD && prompt->text) {
+    if (prompt->has_terminal) {
         show(prompt);
         return;
     }
@@ -248,6 +248,7 @@ static void finish_word(struct prompt *prompt)
     word[prompt->length] = '\0';
     write_all(prompt, "\n");
     prompt->watch->fd = -1;
+    prompt->state = PROMPT_HELD;
     prompt->answered(prompt->argument, word);
 }
 

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -477,6 +478,37 @@ finally:
     screen.type("o\r")
     screen.expect("same=1")
     assert (desk.place / "made").read_text() == "x"
+
+
+def test_one_question_after_the_other_leaves_the_terminal_as_it_was(desk):
+    desk.person.file("several.py", f"""
+import os, termios, threading, tty
+tty.setraw(0)
+before = termios.tcgetattr(0)
+def make(number):
+    try:
+        open("{desk.place}/%d" % number, "w")
+    except OSError:
+        pass
+threads = [threading.Thread(target=make, args=(number,)) for number in range(3)]
+for each in threads: each.start()
+for each in threads: each.join()
+os.write(1, b"same=%d\\r\\n" % (termios.tcgetattr(0) == before))
+""")
+    screen = desk.ask("python3 several.py")
+    for word in "ono":
+        answer(screen, word)
+    screen.expect("same=1")
+    assert len(os.listdir(desk.place)) == 2
+
+
+def test_a_signal_to_cloche_refuses_and_reaches_the_command(desk, mark):
+    screen = desk.ask(f"trap 'echo ter''minated; exit 3' TERM; echo x > {desk.place}/made; sleep 20; : {mark}")
+    question(screen)
+    cloche = min(judging.processes(mark))
+    os.kill(cloche, signal.SIGTERM)
+    screen.expect("terminated")
+    assert os.listdir(desk.place) == []
 
 
 def test_names_cannot_drive_the_terminal(desk):
