@@ -167,7 +167,9 @@ static int open_of_task(const struct house *house, struct errand *errand, int *f
     int process = 0;
     int depth = depth_below_task(house, errand->directory, &process);
 
-    if (depth < 0 || is_a_strangers(house, errand, process) || !is_of_the_run(errand->directory, depth) ||
+    /* Whatever it carries: the first one has all capabilities. */
+    bool is_first = process == 1 && !house->policy->around.shares_proc;
+    if (depth < 0 || is_first || is_a_strangers(house, errand, process) || !is_of_the_run(errand->directory, depth) ||
         fstatfs(errand->object, &status) < 0 || status.f_type != PROC_SUPER_MAGIC)
         return EACCES;
     snprintf(number, sizeof number, "%d", errand->object);

@@ -45,9 +45,13 @@ void rename_index(struct policy *policy)
     *policy->spoken = map_in(policy->arena);
     for (size_t i = 0; i < policy->paths.count; i++) {
         const struct path_rule *rule = &policy->paths.items[i];
-        if (rule->dropped || (!rule->pattern.literal && !rule->widened))
+        if (rule->dropped)
             continue;
-        mark_above(policy, rule->real, is_apart(rule));
+        if (rule->pattern.literal || rule->widened)
+            mark_above(policy, rule->real, is_apart(rule));
+        else if (narrows(rule) && !rule->at_start)
+            /* A link at the directory that it begins with would lead elsewhere what somebody puts there by its name. */
+            mark_above(policy, path_join(policy->arena, rule->real, SLICE("*")), true);
         for (size_t j = 0; rule->list == LIST_DENY_WRITE && j < rule->link_count; j++)
             mark_above(policy, rule->links[j].at, true);
     }

@@ -190,6 +190,29 @@ def test_pattern_lets_be_read_what_it_matches_inside_of_what_is_hidden(jail, sec
     assert said.count("Permission denied") >= 6, said
 
 
+def test_no_link_leads_elsewhere_what_the_host_puts_where_a_pattern_hides_it(jail, secret):
+    """The pattern begins with a directory that is not there, or can be removed."""
+    person = jail.person
+    person.directory("empty")
+    script = "mkdir mine; ln -s mine conf; rmdir empty; ln -s mine empty; ln -s mine other; ls"
+    for denied in (["conf/*.key", "empty/*.key"], []):
+        answer = jail.run("sh", "-c", script, policy=late(jail, *denied))
+        links = {name for name in os.listdir(person.project) if (person.project / name).is_symlink()}
+        assert links == {"other"} | (set() if denied else {"conf", "empty"}), answer
+        for name in links:
+            (person.project / name).unlink()
+        (person.project / "mine").rmdir()
+        person.directory("empty")
+
+
+def test_first_process_is_not_read_by_way_of_the_doorman(jail):
+    ways = [("read", f"/proc/{who}/{what}") for what in ("environ", "maps", "mem", "auxv") for who in ("1", "self")]
+    found = jail.attacks(*ways, policy=late(jail, "**/*.key"))
+    assert [outcome.verdict for outcome in found[0::2]] == ["EACCES"] * 4, found
+    # Of the own memory the beginning is nobody's.
+    assert [outcome.verdict for outcome in found[1::2]] == ["ok", "ok", "EIO", "ok"], found
+
+
 def test_pattern_shows_files_as_empty(jail, tree, secret):
     policy = jail.policy(rules=[{"path": "**/*.key", "access": "ro-bind-null"}])
     answer = jail.run("sh", "-c", "cat deep/x.key && cat deep/x.pub; echo x >>deep/x.key", policy=policy)
