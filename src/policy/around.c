@@ -124,8 +124,13 @@ static bool find_passwd_home(struct arena *arena, const struct tree *tree, struc
 static bool current_directory(struct arena *arena, struct slice *path, struct error *err)
 {
     char buffer[PATH_MAX];
+    const char *found = getcwd(buffer, sizeof buffer);
 
-    if (!getcwd(buffer, sizeof buffer))
+    if (!found && errno == ENOENT)
+        return error_set(err,
+                         "the current directory does not exist any more: change to one that does (`cloche run` also "
+                         "takes -C DIRECTORY)");
+    if (!found)
         return error_set_errno(err, errno, "cannot tell the current directory; name the project with -C");
     if (buffer[0] != '/')
         return error_set(err, "the current directory is outside this process's root; name the project with -C");

@@ -219,3 +219,12 @@ def test_a_signal_reaches_the_command_whose_status_is_the_answer(person, setting
     process = started(person, "echo ready; exec sleep 60")
     process.send_signal(number)
     assert process.wait(20) == 128 + number
+
+
+@pytest.mark.parametrize("name, status", [("srt", 1), ("cloche", 125)])
+def test_a_directory_that_vanished_is_told_with_what_to_do(person, settings, name, status):
+    words = f"{person.binaries / name} {'run ' if name == 'cloche' else ''}true"
+    answer = subprocess.run(["bash", "-c", f'mkdir gone && cd gone && rmdir "$PWD" && {words}'], cwd=person.project, text=True,
+                            env=person.environment, capture_output=True, check=False, timeout=60, **as_person(person))
+    assert answer.returncode == status
+    assert answer.stderr.startswith(f"{name}: the current directory does not exist any more: change to one that does")
