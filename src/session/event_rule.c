@@ -127,8 +127,10 @@ static void find_hint(struct arena *arena, const struct session *session, const 
         return;
     }
     event->hint = slice_of(hint_text(arena, session, &hint));
-    if (hint.before)
-        add_reason(arena, event, arena_printf(arena, "it has to be there first: %s", first_command(arena, session, answer, &hint, event)));
+    if (hint.before) {
+        const char *command = first_command(arena, session, answer, &hint, event);
+        add_reason(arena, event, arena_printf(arena, "it has to be there first: %s", command));
+    }
 }
 
 /* With the rule's own text where it stands in a preset, by a number that says nothing. */

@@ -92,8 +92,10 @@ const char *world_access(struct world *world, const char *path)
     struct decision writing;
     struct error err;
 
-    if (!decide_path(&world->arena, &world->policy, &world->model.tree, OPERATION_READ, slice_of(path), &real, &reading, &err) ||
-        !decide_path(&world->arena, &world->policy, &world->model.tree, OPERATION_WRITE, slice_of(path), &real, &writing, &err))
+    if (!decide_path(&world->arena, &world->policy, &world->model.tree, OPERATION_READ, slice_of(path), &real, &reading,
+                     &err) ||
+        !decide_path(&world->arena, &world->policy, &world->model.tree, OPERATION_WRITE, slice_of(path), &real,
+                     &writing, &err))
         return "error";
     return arena_printf(&world->arena, "%c%c",
                         reading.allowed   ? (reading.access == ACCESS_EMPTY ? 'e' : 'r')
