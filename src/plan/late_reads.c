@@ -116,13 +116,12 @@ void plan_judge_showing_pattern(struct plan *plan, const struct path_rule *rule)
     }
 }
 
-/* Is something of the host's in sight at or below this directory, or could be? */
+/* Is something of the host's in sight at or below this directory, or of other commands', or could be? */
 static bool is_in_sight(const struct plan *plan, struct slice directory)
 {
     enum backing backing = plan_effect_at(plan->policy, directory).backing;
 
-    if (plan_access_at(plan, directory) >= ACCESS_READ && backing != BACKING_PRIVATE && backing != BACKING_SESSION &&
-        backing != BACKING_FRESH)
+    if (plan_access_at(plan, directory) >= ACCESS_READ && backing != BACKING_PRIVATE && backing != BACKING_FRESH)
         return true;
     for (size_t i = 0; i < plan->step_count; i++) {
         const struct step *step = &plan->steps[i];

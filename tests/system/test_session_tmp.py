@@ -265,6 +265,15 @@ def test_socket_of_another_command_of_the_session_is_nobodys_to_connect_to(perso
     assert answer.stdout == "" and "PermissionError" in answer.stderr
 
 
+def test_what_a_policy_hides_below_tmp_is_hidden_whoever_made_it(person, hold, policy):
+    place = hold().place
+    assert sh(person, place, policy, "echo secret > /tmp/k.pem; mkdir /tmp/d; echo secret > /tmp/d/f; echo x > /tmp/plain").returncode == 0
+    hiding = person.file("hiding.json", {"extends": ["preset:dev"], "filesystem": {"tmp": "session", "denyRead": ["/tmp/**/*.pem", "/tmp/d"]}})
+    answer = sh(person, place, hiding, "cat /tmp/k.pem /tmp/d/f; ls /tmp/d; cat /tmp/plain; echo y > /tmp/plain; echo > /tmp/new.pem")
+    assert answer.stdout == "x\n", answer
+    assert sh(person, place, policy, "cat /tmp/k.pem /tmp/plain; ls /tmp").stdout == "secret\ny\nd\nk.pem\nplain\n"
+
+
 def test_limit_of_memory_bounds_it(person, hold, policy):
     place = hold("-s", '{"limits": {"memory": "16M"}}').place
     answer = sh(person, place, policy, "head -c 100M /dev/zero > /tmp/big; stat -c %s /tmp/big")
