@@ -114,9 +114,8 @@ def test_c49_c51_h108_nothing_happens_where_it_must_not_while_all_is_exchanged(j
     assert idle == (["directory"] if call == "git-config" else [])
 
 
-@pytest.mark.parametrize("pattern", ["old/*", "**/[o]ld/con*"])
-def test_a14_c49_nothing_is_read_that_a_pattern_hides_while_all_is_exchanged(jail, old, pattern):
-    policy = jail.policy(filesystem={"allowWrite": ["."], "denyRead": [pattern]})
+def test_a14_c49_nothing_is_read_that_a_pattern_hides_while_all_is_exchanged(jail, old):
+    policy = jail.policy(filesystem={"allowWrite": ["."], "denyRead": ["old/*"]})
     script = f'for swap in {" ".join(SWAPS)}; do "$0" read $swap {MILLISECONDS} || exit; done'
     answer = jail.run("sh", "-c", script, old.program, policy=policy, timeout=PATIENCE + len(SWAPS) * MILLISECONDS / 1000)
     assert answer.returncode == 0, answer

@@ -54,6 +54,29 @@ static void test_denied_path_that_does_not_exist_holds_its_directory_too(void **
     world_free(&world);
 }
 
+static bool names_below(const struct world *world, const char *directory)
+{
+    return policy_names_below(&world->policy, slice_of(directory));
+}
+
+static void test_no_link_may_stand_where_a_rule_or_a_pattern_begins(void **state)
+{
+    struct world world;
+    (void)state;
+
+    assert_true(world_make(&world, "/home/u/p/a/f\n",
+                           "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\".\",\"c/*.log\"],"
+                           "\"denyRead\":[\"a/*.key\",\"later/deeper/*.key\"],\"denyWrite\":[\"b/f\"]}}"));
+    assert_true(names_below(&world, "/home/u/p/a"));
+    assert_true(names_below(&world, "/home/u/p/later"));
+    assert_true(names_below(&world, "/home/u/p/later/deeper"));
+    assert_true(names_below(&world, "/home/u/p/b"));
+    assert_false(names_below(&world, "/home/u/p/a/inside"));
+    assert_false(names_below(&world, "/home/u/p/c"));
+    assert_false(names_below(&world, "/home/u/p/other"));
+    world_free(&world);
+}
+
 static void test_rules_that_say_less_than_write_hold_their_directories(void **state)
 {
     struct world world;
@@ -230,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_directory_above_a_denied_path_carries_it_away),
         cmocka_unit_test(test_denied_path_that_does_not_exist_holds_its_directory_too),
+        cmocka_unit_test(test_no_link_may_stand_where_a_rule_or_a_pattern_begins),
         cmocka_unit_test(test_rules_that_say_less_than_write_hold_their_directories),
         cmocka_unit_test(test_pattern_that_matches_before_and_after_forbids_no_rename),
         cmocka_unit_test(test_pattern_that_matches_by_the_name_of_a_directory_forbids_its_rename),
