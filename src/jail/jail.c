@@ -296,8 +296,18 @@ enum jail_end jail_run(const struct plan *plan, char *const *argv, struct head_s
     supervise_end(&supervised);
     jail_abandon(head_start);
     sigaction(SIGCHLD, &before.child_action, NULL);
-    sigprocmask(SIG_SETMASK, &before.mask, NULL);
-    if (end == JAIL_ENDED && supervised.interrupted && *status == JAIL_STATUS_SIGNAL + SIGINT)
-        raise(SIGINT);
+    *company->interrupted = end == JAIL_ENDED && supervised.interrupted && *status == JAIL_STATUS_SIGNAL + SIGINT;
+    if (end != JAIL_ENDED)
+        sigprocmask(SIG_SETMASK, &before.mask, NULL);
     return end;
+}
+
+void jail_die_with_it(void)
+{
+    sigset_t one;
+
+    sigemptyset(&one);
+    sigaddset(&one, SIGINT);
+    raise(SIGINT);
+    sigprocmask(SIG_UNBLOCK, &one, NULL); /* here */
 }

@@ -51,6 +51,7 @@ struct jail_company {
     struct jail_hold *hold;               /* NULL: nobody is ever asked */
     const char *session_tmp;        /* leads to what session_tmp_make made; NULL: the plan shows nothing of a session */
     struct jail_tripwire *tripwire; /* NULL: nobody wants to know who touches what is hidden */
+    bool *interrupted;              /* set if the terminal's interrupt key killed the command: see jail_die_with_it */
 };
 
 /* Runs `argv` (NULL at the end) and waits until it and everything it left
@@ -61,12 +62,15 @@ struct jail_company {
  * `err` says why nothing was started, and the caller exits with 125.
  *
  * Uses the process's signal mask while it waits: a signal sent to this process
- * reaches the command instead. If the terminal's interrupt key killed the
- * command, this process dies of SIGINT as well (unless it ignores it): a shell
- * script goes on after an interrupted program that merely exits with 130.
+ * reaches the command instead. When the run has ended the mask stays as it is: what comes
+ * then was meant for the command, and must not keep its end from being told.
  * Descriptors 0 to 2 must be open. Single-threaded callers only. `head_start` (NULL:
  * none) is used up. */
 enum jail_end jail_run(const struct plan *plan, char *const *argv, struct head_start *head_start,
                        const struct jail_company *company, int *status, struct error *err);
+
+/* When all is said of a run that was interrupted: dies of SIGINT as well (unless it is
+ * ignored). A shell script goes on after an interrupted program that merely exits with 130. */
+void jail_die_with_it(void);
 
 #endif

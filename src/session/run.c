@@ -150,8 +150,10 @@ enum jail_end session_run(struct session *session, char *const *argv, int contro
     struct jail_watch watches[WATCH_COUNT];
     struct jail_company company = {
         .watches = watches, .watch_count = WATCH_NETWORK, .session_tmp = session->request->session_tmp};
+    bool interrupted = false;
     enum jail_end end = JAIL_REFUSED;
 
+    company.interrupted = &interrupted;
     if (!can_be_started(session, control_fd, err) ||
         !hold_lifeline(session->lifeline_fd, &watches[WATCH_LIFELINE], err))
         return JAIL_REFUSED;
@@ -162,5 +164,7 @@ enum jail_end session_run(struct session *session, char *const *argv, int contro
         end = run_watched(session, argv, outside, head_start, company, status, err);
     }
     outside_close(outside);
+    if (interrupted)
+        jail_die_with_it();
     return end;
 }

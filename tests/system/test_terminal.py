@@ -8,6 +8,7 @@ terminal's echo off, so that what appears is what was printed.
 
 import contextlib
 import fcntl
+import json
 import os
 import pathlib
 import shutil
@@ -93,6 +94,19 @@ def test_interrupt_key_ends_the_command_and_the_rest_of_the_job(shell, mark, red
     assert running(mark, 5)  # three sleeps, cloche and pid 1
     interrupt(shell, mark)
     shell.says("echo status=$?.", "status=130.")
+
+
+def test_what_was_denied_is_said_of_an_interrupted_command_too(person, shell, mark):
+    told = person.base / "events.jsonl"
+    os.chown(person.base, person.uid, person.uid)
+    shell.type(f"$cloche run --events {told} sh -c 'echo >.envrc; mkdir new; echo >new/.envrc; sleep {mark}' 2>log\n")
+    assert running(mark)
+    interrupt(shell, mark)
+    shell.says("echo status=$?.", "status=130.")
+    said = (person.project / "log").read_text()
+    assert "cloche: denied:" in said and "may run outside of it later" in said
+    end = json.loads(told.read_text().splitlines()[-1])
+    assert (end["op"], end["status"], end["denied"]) == ("end", 130, 1)
 
 
 def test_interrupt_key_ends_a_script_that_runs_one_command_after_another(person, shell, mark):
