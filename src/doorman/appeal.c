@@ -134,6 +134,16 @@ static enum doorman_reply wait_for_reply(const struct worker *worker)
     return REPLY_NO;
 }
 
+static struct slice granted_by(const struct house *house, enum doorman_reply reply, enum operation operation,
+                               struct slice object)
+{
+    struct slice directory = SLICE("");
+
+    if (reply == REPLY_DIRECTORY && operation == OPERATION_WRITE)
+        directory = decide_grantable_directory(house->policy, object);
+    return directory.len > 0 ? directory : object;
+}
+
 static enum doorman_reply ask(struct worker *worker, enum operation operation)
 {
     struct house *house = worker->house;
@@ -149,7 +159,8 @@ static enum doorman_reply ask(struct worker *worker, enum operation operation)
         send_question(worker);
         reply = wait_for_reply(worker);
     }
-    if (reply == REPLY_RUN && !grants_add(house, operation, object_of(&worker->noticed), true))
+    if ((reply == REPLY_RUN || reply == REPLY_DIRECTORY) &&
+        !grants_add(house, operation, granted_by(house, reply, operation, object_of(&worker->noticed)), true))
         reply = REPLY_ONCE;
     if (reply == REPLY_NEVER)
         grants_refuse(house, operation, object_of(&worker->noticed));
@@ -166,7 +177,7 @@ static bool is_allowed(struct worker *worker)
     if (!operation_of(&worker->noticed, &operation))
         return false;
     enum doorman_reply reply = ask(worker, operation);
-    return reply == REPLY_RUN ||
+    return reply == REPLY_RUN || reply == REPLY_DIRECTORY ||
            (reply == REPLY_ONCE && grants_add(worker->house, operation, object_of(&worker->noticed), false));
 }
 

@@ -36,7 +36,8 @@ enum doorman_record_kind {
 enum doorman_record_verdict { RECORD_DENIED, RECORD_ALLOWED, RECORD_OBSERVED, RECORD_ASKED, RECORD_VERDICTS };
 
 /* What the supervisor says to a RECORD_ASKED, over the same socket. */
-enum doorman_reply { REPLY_NO, REPLY_ONCE, REPLY_RUN, REPLY_NEVER };
+/* REPLY_DIRECTORY: for the run, with all of the directory that it is in. */
+enum doorman_reply { REPLY_NO, REPLY_ONCE, REPLY_RUN, REPLY_DIRECTORY, REPLY_NEVER };
 
 struct doorman_answer {
     uint64_t number; /* the record's */

@@ -229,7 +229,7 @@ static void need_asking(struct plan *plan)
         plan_refuse(plan, origin, NULL, arena_printf(plan->arena, "--ask needs the doorman, but %s", plan->no_doorman));
         return;
     }
-    add_reason(plan, origin, SLICE("asking"));
+    add_reason(plan, origin, SLICE("asking, for which opens for reading are looked at, too"));
     plan->doorman.asks = true;
     plan->doorman.files = plan->doorman.calls = plan->doorman.reads = true;
     plan->doorman.sockets = plan->doorman.sockets || (!policy->network.allow_all_unix_sockets && !blocked);

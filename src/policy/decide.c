@@ -350,6 +350,16 @@ bool decide_may_be_granted(const struct policy *policy, enum operation operation
     return operation != OPERATION_WRITE || may_be_changed(policy, &contest, object);
 }
 
+struct slice decide_grantable_directory(const struct policy *policy, struct slice path)
+{
+    struct slice directory = path_parent(path);
+
+    /* What stands in the root is not given away for one name. */
+    if (path_depth(directory) < 2 || !decide_may_be_granted(policy, OPERATION_WRITE, directory))
+        return SLICE("");
+    return directory;
+}
+
 static struct decision by_host_rule(const struct host_rule *rule, bool allowed, const char *why)
 {
     return (struct decision){

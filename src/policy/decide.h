@@ -51,6 +51,8 @@ struct decision decide_host_port(const struct policy *policy, uint16_t port);
 /* May somebody who is asked allow what is refused? Not what a rule refuses by its name, or could be protected, nor the
  * kernel's own interfaces; `object` is as for the decision (reading, writing, sockets). */
 bool decide_may_be_granted(const struct policy *policy, enum operation operation, struct slice object);
+/* The directory above a path, if somebody may be offered to have all of it written to instead; else empty. */
+struct slice decide_grantable_directory(const struct policy *policy, struct slice path);
 /* A socket by its path, or an abstract one of the host's as "@name". */
 struct decision decide_unix(const struct policy *policy, struct slice real_path);
 struct decision decide_env(const struct policy *policy, struct slice name);

@@ -10,8 +10,9 @@ static const struct {
     const char *word;
     enum asking_reply reply;
 } words[] = {
-    {"o", ASKING_ONCE},        {"once", ASKING_ONCE}, {"r", ASKING_RUN}, {"run", ASKING_RUN}, {"a", ASKING_ALWAYS},
-    {"always", ASKING_ALWAYS}, {"n", ASKING_NO},      {"no", ASKING_NO}, {"v", ASKING_NEVER}, {"never", ASKING_NEVER},
+    {"o", ASKING_ONCE},   {"once", ASKING_ONCE},     {"r", ASKING_RUN},       {"run", ASKING_RUN},
+    {"a", ASKING_ALWAYS}, {"always", ASKING_ALWAYS}, {"d", ASKING_DIRECTORY}, {"n", ASKING_NO},
+    {"no", ASKING_NO},    {"v", ASKING_NEVER},       {"never", ASKING_NEVER},
 };
 
 bool ask_text_reply(const char *word, enum asking_reply *reply)
@@ -30,6 +31,8 @@ const char *ask_text_said(enum asking_reply reply)
     switch (reply) {
     case ASKING_ONCE:
         return "cloche: allowed once\n";
+    case ASKING_DIRECTORY:
+        return "cloche: its directory is allowed for this run\n";
     case ASKING_RUN:
     case ASKING_ALWAYS:
         return "cloche: allowed for this run\n";
@@ -79,6 +82,8 @@ const char *ask_text_question(struct arena *arena, const struct ask_text *about,
                              "  o  allow it once\n"
                              "  r  allow it for this run");
     text_append_string(&out, about->operation == OPERATION_WRITE ? ", and what lies below it\n" : "\n");
+    if (about->directory.len)
+        text_appendf(&out, "  d  allow all of %s for this run\n", escaped(arena, about->directory));
     if (file)
         text_appendf(&out, "  a  allow it always: adds it to %s\n", escaped(arena, slice_of(file)));
     text_appendf(&out,

@@ -7,13 +7,14 @@
 
 enum { ASK_SECONDS = 60 };
 
-#define ASK_AGAIN "Please answer with o, r, a, n or v: "
+#define ASK_AGAIN "Please answer with one of the letters: "
 #define ASK_TOO_LATE "\ncloche: no answer, so: no\n"
 
 struct ask_text {
     enum operation operation;
-    struct slice object; /* a path, "@name", or a host ... */
-    uint16_t port;       /* ... and its port */
+    struct slice object;    /* a path, "@name", or a host ... */
+    uint16_t port;          /* ... and its port */
+    struct slice directory; /* could be allowed as a whole; empty: there is none */
     struct slice program;
     int process;
 };

@@ -76,6 +76,18 @@ static struct slice name_of(const struct net_question *question)
     return (struct slice){question->name, question->name_length};
 }
 
+static struct ask_text describe(const struct asking_open *open);
+
+/* What else can be offered. */
+static struct slice directory_of(const struct asking *asking, const struct asking_open *open)
+{
+    const struct ask_text about = describe(open);
+
+    if (about.operation != OPERATION_WRITE)
+        return SLICE("");
+    return decide_grantable_directory(&asking->session->policy, about.object);
+}
+
 static struct ask_text describe(const struct asking_open *open)
 {
     const struct doorman_record *record = open->record;
@@ -106,7 +118,8 @@ static bool is_same(const struct asking_open *one, const struct asking_open *oth
 static void answer_doorman(const struct asking *asking, uint64_t number, enum asking_reply reply)
 {
     static const enum doorman_reply replies[] = {
-        [ASKING_NO] = REPLY_NO,      [ASKING_ONCE] = REPLY_ONCE,   [ASKING_RUN] = REPLY_RUN,
+        [ASKING_NO] = REPLY_NO,      [ASKING_ONCE] = REPLY_ONCE,
+        [ASKING_RUN] = REPLY_RUN,    [ASKING_DIRECTORY] = REPLY_DIRECTORY,
         [ASKING_ALWAYS] = REPLY_RUN, [ASKING_NEVER] = REPLY_NEVER,
     };
     const struct doorman_answer answer = {.number = number, .reply = replies[reply]};
@@ -159,7 +172,7 @@ static const struct asking_host *find_host(const struct asking *asking, const st
 
 static void settle(struct asking *asking, struct asking_open *open, enum asking_reply reply, struct slice why)
 {
-    bool allowed = reply == ASKING_ONCE || reply == ASKING_RUN || reply == ASKING_ALWAYS;
+    bool allowed = reply != ASKING_NO && reply != ASKING_NEVER;
     const struct net_answer answer = {.allowed = allowed, .reason = why};
 
     if (open->record) {
@@ -216,7 +229,8 @@ static void show_next(struct asking *asking)
         prompt_release(asking->prompt);
         return;
     }
-    const struct ask_text about = describe(asking->shown);
+    struct ask_text about = describe(asking->shown);
+    about.directory = directory_of(asking, asking->shown);
     const char *file = always_file(&arena, asking->session, &err);
     asking->mistakes = 0;
     asking->shown->until = now() + SHOWN_MS;
@@ -279,10 +293,14 @@ static void answered(void *argument, const char *word)
         refuse_all(asking);
         return;
     }
-    if (!ask_text_reply(word, &reply) && ++asking->mistakes < MISTAKES_MAX) {
+    bool understood =
+        ask_text_reply(word, &reply) && (reply != ASKING_DIRECTORY || directory_of(asking, asking->shown).len > 0);
+    if (!understood && ++asking->mistakes < MISTAKES_MAX) {
         prompt_again(asking->prompt, ASK_AGAIN);
         return;
     }
+    if (!understood)
+        reply = ASKING_NO;
     if (reply == ASKING_ALWAYS)
         keep_always(asking);
     else
@@ -416,8 +434,14 @@ static void hear_answer(struct asking *asking, const json_t *root)
     const json_t *reason = json_object_get(root, "reason");
     const json_t *term = json_object_get(root, "for");
     bool allowed = json_is_true(json_object_get(root, "allow"));
-    bool whole_run = json_is_string(term) && slice_is(json_slice(term), "run");
-    enum asking_reply reply = allowed ? (whole_run ? ASKING_RUN : ASKING_ONCE) : (whole_run ? ASKING_NEVER : ASKING_NO);
+    struct slice how_long = json_is_string(term) ? json_slice(term) : SLICE("");
+    bool whole_run = slice_is(how_long, "run");
+    enum asking_reply reply = allowed ? ASKING_ONCE : ASKING_NO;
+
+    if (whole_run)
+        reply = allowed ? ASKING_RUN : ASKING_NEVER;
+    else if (allowed && slice_is(how_long, "directory"))
+        reply = ASKING_DIRECTORY;
 
     for (size_t i = 0; i < ASKING_OPEN_MAX; i++) {
         struct asking_open *open = &asking->open[i];

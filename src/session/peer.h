@@ -6,7 +6,8 @@
  *             {"ask":NUMBER,"host":"...","port":443}, with --ask also
  *             {"ask":NUMBER,"write":PATH,"program":PATH,"pid":NUMBER}, or "read", or "unix"; at the end {"end":true}
  *   it says:  {"ready":true,"asks":BOOL}, {"answer":NUMBER,"allow":BOOL,"for":"run","reason":"..."}
- *             (without "for": this once), and whole policies, of which the lists of hosts take effect */
+ *             ("for":"directory": with all of the directory it is in; without "for": this once), and whole policies, of
+ * which the lists of hosts take effect */
 #ifndef CLOCHE_SESSION_PEER_H
 #define CLOCHE_SESSION_PEER_H
 

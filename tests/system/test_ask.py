@@ -141,6 +141,30 @@ def test_a_directory_is_granted_for_the_run_with_all_below_it_and_nothing_else(a
     assert sorted(os.listdir(place / "new")) == ["deep", "early", "way"]
 
 
+def test_its_directory_can_be_allowed_instead(desk):
+    inner, beside = desk.person.directory(desk.place / "inner"), desk.person.directory(desk.place / "beside")
+    screen = desk.ask(f"cd {inner}; for i in 1 2 3; do echo x > $i; done; mkdir deep; echo x > deep/x; echo x > .envrc; echo rc=$?; "
+                      f"echo x > {beside}/x; echo rc=$?")
+    assert f"d  allow all of {inner} for this run" in answer(screen, "d")
+    said = screen.expect("cloche asks")
+    assert "rc=2" in said  # protected names are so there, too
+    assert f"{beside}/x\r\n" in answer(screen, "n")
+    rest(screen)
+    assert sorted(os.listdir(inner)) == ["1", "2", "3", "deep"] and os.listdir(beside) == []
+
+
+def test_a_home_or_what_stands_in_the_root_is_not_offered_as_a_directory(desk):
+    screen = desk.ask("echo x > ~/made; echo x > /srv/made-by-test; echo rc=$?")
+    shown = answer(screen, "d")
+    assert "allow all of" not in shown
+    screen.expect("Please answer with")
+    screen.type("n\r")
+    if os.access("/srv", os.W_OK):
+        assert "allow all of" not in answer(screen, "n")
+    assert "rc=2" in rest(screen)
+    assert not (desk.person.home / "made").exists() and not os.path.exists("/srv/made-by-test")
+
+
 def test_never_is_not_asked_again(desk):
     screen = desk.ask(f"for i in 1 2 3; do echo x > {desk.place}/made; echo rc=$?; done")
     answer(screen, "v")
