@@ -81,8 +81,26 @@ void plan_await(struct plan *plan)
         } else if (!rule->dropped && is_awaited(plan, rule, &known)) {
             plan->awaited = arena_grow(plan->arena, plan->awaited, plan->awaited_count, plan->awaited_count + 1,
                                        &plan->awaited_capacity, sizeof *plan->awaited);
-            plan->awaited[plan->awaited_count++] = (struct awaited){rule->real, rule->origin};
+            plan->awaited[plan->awaited_count++] = (struct awaited){rule->real, rule};
         }
     }
     forget(plan, granted, granted_count);
+}
+
+/* Rules stand in one array, and so does what they hide in another, in the same order. */
+bool plan_awaits(const struct plan *plan, const struct path_rule *rule)
+{
+    size_t from = 0;
+    size_t to = plan->awaited_count;
+
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (plan->awaited[middle].rule == rule)
+            return true;
+        if (plan->awaited[middle].rule < rule)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return false;
 }

@@ -25,6 +25,7 @@ void plan_hold_rule(struct plan *plan, const struct path_rule *rule, unsigned lo
 
     plan_add_hold(plan, (struct hold){.origin = rule->origin,
                                       .rule_text = rule->text,
+                                      .real = rule->real,
                                       .locks = locks,
                                       .note = note,
                                       .idle = absent && !(locks & LOCK_DOORMAN)});
@@ -154,23 +155,14 @@ static void judge_pattern(struct plan *plan, const struct path_rule *rule)
     plan_judge_hiding_pattern(plan, rule);
 }
 
-static bool is_awaited(const struct plan *plan, struct slice path)
-{
-    for (size_t i = 0; i < plan->awaited_count; i++) {
-        if (slice_equal(plan->awaited[i].path, path))
-            return true;
-    }
-    return false;
-}
-
 static void judge_absent(struct plan *plan, const struct tree *tree, const struct path_rule *rule)
 {
     if (plan_judge_hidden_later(plan, rule))
         return;
     if (rule->list == LIST_DENY_READ) {
         plan_hold_rule(plan, rule, 0,
-                       is_awaited(plan, rule->real) ? "nothing is there now; hidden a moment after it comes into being"
-                                                    : "nothing is there now; hidden when it exists as a run starts");
+                       plan_awaits(plan, rule) ? "nothing is there now; hidden a moment after it comes into being"
+                                               : "nothing is there now; hidden when it exists as a run starts");
     } else if (!can_come_into_being(plan, tree, rule->real)) {
         plan_hold_rule(plan, rule, plan_first_lock(plan), "nothing is there, and nothing can be made there");
     } else if (!plan->no_doorman) {

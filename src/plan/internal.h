@@ -32,6 +32,7 @@ void plan_landlock(struct plan *plan, const struct facts *facts);
 void plan_confine(struct plan *plan, const struct tree *tree, const struct facts *facts);
 /* What is hidden when it comes into being. Needs the steps. */
 void plan_await(struct plan *plan);
+bool plan_awaits(const struct plan *plan, const struct path_rule *rule);
 void plan_network(struct plan *plan);
 void plan_environment(struct plan *plan);
 /* The variables that lead programs to the proxies of a filtered run. */

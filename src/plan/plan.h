@@ -68,7 +68,8 @@ enum lock {
 struct hold {
     struct origin origin;
     struct slice rule_text;
-    unsigned locks; /* 0: nothing to hold (absent, overruled); `note` says why */
+    struct slice real; /* what a rule about files really names: one in the presets may be of two homes */
+    unsigned locks;    /* 0: nothing to hold (absent, overruled); `note` says why */
     const char *note;
     bool idle; /* it speaks of nothing that exists here now */
 };
@@ -165,7 +166,7 @@ struct doorman_root {
 /* Hidden by a rule, and not there as the run starts. */
 struct awaited {
     struct slice path;
-    struct origin origin;
+    const struct path_rule *rule; /* NULL in a copy */
 };
 
 struct plan {
@@ -178,7 +179,7 @@ struct plan {
     size_t step_count;
     struct map by_path; /* path of a step -> the step */
 
-    struct awaited *awaited; /* hidden a moment after they come into being */
+    struct awaited *awaited; /* hidden a moment after they come into being; in the order of their rules */
     size_t awaited_count;
     size_t awaited_capacity;
 

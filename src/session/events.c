@@ -346,7 +346,7 @@ static void tell_renewed(void *argument, size_t number)
         event.reason = SLICE("replaced on the host while the command ran: in sight for a moment, then hidden again");
     } else if (number - plan->step_count < plan->awaited_count) {
         event.object = plan->awaited[number - plan->step_count].path;
-        event.rule = plan->awaited[number - plan->step_count].origin;
+        event.rule = plan->awaited[number - plan->step_count].rule->origin;
         event.reason = SLICE("came into being while the command ran: in sight for a moment, then hidden");
     } else {
         return;

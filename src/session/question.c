@@ -237,13 +237,14 @@ static unsigned default_locks(const struct plan *plan, const struct answer *answ
 }
 
 /* Built-in rules share their origin, so the text counts too. */
-static bool is_about(const struct hold *hold, const struct decision *decision)
+static bool is_about(const struct hold *hold, const struct answer *answer)
 {
     const struct origin *a = &hold->origin;
-    const struct origin *b = &decision->origin;
+    const struct origin *b = &answer->decision.origin;
 
-    return slice_equal(hold->rule_text, decision->rule_text) && a->file && b->file && a->path && b->path &&
-           strcmp(a->file, b->file) == 0 && strcmp(a->path, b->path) == 0;
+    return slice_equal(hold->rule_text, answer->decision.rule_text) && a->file && b->file && a->path && b->path &&
+           strcmp(a->file, b->file) == 0 && strcmp(a->path, b->path) == 0 &&
+           (hold->real.len == 0 || path_covers(hold->real, answer->real));
 }
 
 /* Landlock alone refuses more than the policy: see plan/confine.c. */
@@ -315,7 +316,7 @@ static void find_locks(const struct session *session, struct answer *answer)
     const struct plan *plan = &session->plan;
 
     for (size_t i = 0; i < plan->hold_count; i++) {
-        if (!is_about(&plan->holds[i], &answer->decision))
+        if (!is_about(&plan->holds[i], answer))
             continue;
         answer->locks = plan->holds[i].locks;
         answer->note = plan->holds[i].note;

@@ -240,6 +240,25 @@ def test_what_a_preset_hides_is_hidden_when_it_comes_where_the_directory_is_show
     assert "credentials.toml: came into being while the command ran" in said
 
 
+def test_explain_says_when_it_is_hidden(person):
+    tools = person.directory(person.home / ".cargo")
+    answer = person.cloche("explain", f"read:{tools / 'credentials.toml'}").stdout
+    assert answer.startswith("unheld") and "hidden a moment after it comes into being" in answer
+    person.file(tools / "credentials.toml")
+    answer = person.cloche("explain", f"read:{tools / 'credentials.toml'}").stdout
+    assert answer.startswith("denied") and "held by mount" in answer
+
+
+def test_a_link_above_leads_no_mask_astray(reader):
+    person = reader.person
+    person.file("other/deep/key", "another\n")
+    outside(person, "mv conf old; ln -s other conf; echo new >x; mv x secret")
+    assert reader.read("secret") == "hidden"
+    assert reader.read("other/deep/key", 0) == "seen"
+    outside(person, "rm conf; mkdir -p conf/deep; echo new >conf/deep/key")
+    assert reader.read("conf/deep/key") == "hidden"
+
+
 def test_what_is_allowed_by_its_own_name_stays_in_sight_when_it_comes(person, run):
     tools = person.directory(person.home / ".cargo")
     reader = run("--allow-read", tools / "credentials.toml")
