@@ -16,7 +16,7 @@ import threading
 
 import pytest
 
-from attacking import BUILD, PATIENCE, state
+from attacking import BUILD, PATIENCE, HostSocket, state
 
 MILLISECONDS = int(os.environ.get("RACE_MILLISECONDS") or 60)
 CALLS = ["create", "write", "mkdir", "rename-to", "rename-from", "link", "symlink", "unlink", "chmod", "truncate", "bind",
@@ -40,25 +40,12 @@ class Place:
         self.path = directory
         for name in (".envrc", ".zprofile", ".ripgreprc", ".mcp.json"):
             person.file(directory / "old" / name, "original")
-        self.server = socket.socket(socket.AF_UNIX)
-        self.server.bind(str(directory / "old/socket"))
+        self.server = HostSocket(str(directory / "old/socket"), "secret")
         (directory / "old/socket").chmod(0o777)
-        self.server.listen(64)
-        self.visitors = 0
-        threading.Thread(target=self.serve, daemon=True).start()
         self.before = state(directory / "old")
 
-    def serve(self):
-        try:
-            while True:
-                connection, _ = self.server.accept()
-                self.visitors += 1
-                connection.close()
-        except OSError:
-            pass
-
     def is_untouched(self):
-        return state(self.path / "old") == self.before and self.visitors == 0
+        return state(self.path / "old") == self.before and self.server.visitors == 0
 
 
 @pytest.fixture
@@ -69,7 +56,7 @@ def place(jail):
     jail.person.own(directory)
     made = Place(jail.person, directory)
     yield made
-    made.server.close()
+    made.server.socket.close()
     shutil.rmtree(directory)
 
 

@@ -11,13 +11,11 @@ RACE_MILLISECONDS is the time of each combination; the default is short, a long 
 import os
 import re
 import shutil
-import socket
 import subprocess
-import threading
 
 import pytest
 
-from attacking import BUILD, PATIENCE, state
+from attacking import BUILD, PATIENCE, HostSocket, state
 
 MILLISECONDS = int(os.environ.get("RACE_MILLISECONDS") or 150)
 CALLS = ["create", "write", "empty", "mkdir", "rename-to", "rename-from", "link", "symlink", "mknod", "unlink", "chmod",
@@ -43,23 +41,10 @@ class Old:
         # A directory with a repository from before cannot be moved: only where it is about one.
         if is_repository:
             person.file("old/.git/config", "[core]\n\tbare = false\n")
-        self.server = socket.socket(socket.AF_UNIX)
-        self.server.bind(str(person.project / "old/socket"))
+        self.server = HostSocket(str(person.project / "old/socket"), "secret")
         (person.project / "old/socket").chmod(0o777)
-        self.server.listen(64)
-        self.visitors = 0
-        threading.Thread(target=self.serve, daemon=True).start()
         self.inode = os.stat(person.project / "old").st_ino
         self.before = self.now()
-
-    def serve(self):
-        try:
-            while True:
-                connection, _ = self.server.accept()
-                self.visitors += 1
-                connection.close()
-        except OSError:
-            pass
 
     def now(self):
         path = next(path for path in (self.person.project / "old", self.person.project / "new")
@@ -69,10 +54,10 @@ class Old:
         return [*seen, (path / ".git/config").exists() and state(path / ".git/config")]
 
     def is_untouched(self):
-        return self.now() == self.before and self.visitors == 0
+        return self.now() == self.before and self.server.visitors == 0
 
     def close(self):
-        self.server.close()
+        self.server.socket.close()
 
 
 @pytest.fixture

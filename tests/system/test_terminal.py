@@ -7,13 +7,11 @@ terminal's echo off, so that what appears is what was printed.
 """
 
 import contextlib
-import fcntl
 import json
 import os
 import pathlib
 import shutil
 import signal
-import termios
 import textwrap
 import time
 import uuid
