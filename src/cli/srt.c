@@ -170,6 +170,10 @@ static enum parsed parse(struct arena *arena, char **argv, struct srt_options *o
         }
     }
     options->words = next;
+    if (options->ask && !options->session) { /* nobody could be asked */
+        say("error: unknown option '--ask'\n");
+        return PARSED_WRONG;
+    }
     return PARSED;
 }
 

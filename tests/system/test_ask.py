@@ -585,6 +585,12 @@ def test_without_a_doorman_it_is_refused_by_name(person, terminal):
     assert not (person.project / "made").exists()
 
 
+def test_srt_has_no_such_option(person):
+    answered = person.srt("--ask", "-c", "touch made")
+    assert answered.returncode == 1 and "unknown option '--ask'" in answered.stderr
+    assert not (person.project / "made").exists()
+
+
 def test_in_the_background_nobody_is_asked(person, terminal, place):
     screen = terminal("bash", "--norc", "--noprofile", "--noediting", "-i")
     screen.says("PS1=; PS2=; stty -echo; echo re''ady", "ready\r\n")
