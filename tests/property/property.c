@@ -194,6 +194,8 @@ static bool expect(const struct trial *trial, struct slice path, struct expectat
         by_doorman && reading->access == ACCESS_EMPTY && plan_access_at(&trial->plan, place.path) > ACCESS_EMPTY;
     expected->readable = place.node == NODE_DIRECTORY ? (reading->allowed && !emptied) || passes : reading->allowed;
     expected->read_gap = by_doorman;
+    /* Where mounts made a directory that shows only what is allowed, it may be listed; else it may not. */
+    expected->skip_reading = by_doorman && reading->passage && place.node == NODE_DIRECTORY;
     expected->empty = reading->allowed && reading->access == ACCESS_EMPTY;
     expected->own = place.node == NODE_DIRECTORY && (!reading->allowed || expected->empty) && !emptied;
     expected->writable = writing->allowed;
