@@ -64,6 +64,8 @@ static bool start(struct attending *attending, pid_t init, struct error *err)
         return error_set_errno(err, errno, "cannot make a process for %s", attending->attendant->name);
     if (attending->pid == 0)
         attend(attending, supervisor, init);
+    /* Not for the network process, which is forked later. */
+    madvise(attending->taken, sizeof *attending->taken, MADV_DONTFORK);
     fd_close(&attending->socket);
     attending->pidfd = (int)syscall(SYS_pidfd_open, attending->pid, 0);
     if (attending->pidfd < 0)
