@@ -3,7 +3,11 @@
  * sandbox answers; that is said.
  *
  * Paths of permissions are those of gitignore: "//x" is absolute, "/x" lies in the
- * project, a name without a slash is meant at any depth. */
+ * project, a name without a slash, but for one at its end, is meant at any depth.
+ *
+ * Denials win there, and what is asked about is not given; here the deeper path wins,
+ * and a literal one over a pattern. So whatever is allowed is dropped if a denial may
+ * mean it. Little is lost: what nothing hides can be read anyway. */
 #include "base/path.h"
 #include "base/text.h"
 #include "policy/import.h"
@@ -40,6 +44,15 @@ static struct slice without_all(struct slice path)
     return path;
 }
 
+/* A slash at the end says only that a directory is meant. */
+static bool is_at_any_depth(struct slice path)
+{
+    while (slice_ends(path, SLICE("/")))
+        path.len--;
+    return path.len && slice_find(path, '/') == path.len && !slice_is(path, "~") && !slice_is(path, ".") &&
+           !slice_is(path, "..") && !slice_is(path, "**");
+}
+
 static struct slice path_of(struct import *import, struct slice path)
 {
     const char *prefix = "";
@@ -48,8 +61,7 @@ static struct slice path_of(struct import *import, struct slice path)
         return import_path(import, without_all(slice_from(path, 1)));
     if (slice_starts(path, SLICE("/")))
         path = slice_from(path, 1);
-    else if (slice_find(path, '/') == path.len && !slice_starts(path, SLICE("~")) && !slice_is(path, ".") &&
-             !slice_is(path, "**"))
+    else if (is_at_any_depth(path))
         prefix = "**/";
     path = without_all(path);
     if (!path.len || slice_is(path, "**"))
@@ -64,33 +76,64 @@ static struct rule rule_at(const json_t *entries, size_t i)
     return rule_of(json_is_string(entry) ? json_slice(entry) : SLICE(""));
 }
 
-/* So that paths of all kinds can be compared. */
-static struct slice comparable(struct import *import, struct slice path)
+/* Where a path starts: "/", "/home" or "/project". */
+static const char *base_of(struct slice path)
 {
-    const char *base = slice_starts(path, SLICE("/")) ? "" : slice_starts(path, SLICE("~")) ? "/home" : "/project";
-
-    return path_normal(import->arena, SLICE("/"),
-                       slice_of(arena_printf(import->arena, "%s/%.*s", base, (int)path.len, path.ptr)));
+    if (slice_starts(path, SLICE("/")))
+        return "/";
+    return slice_is(path, "~") || slice_starts(path, SLICE("~/")) ? "/home" : "/project";
 }
 
-/* A denial wins over every allowance there; here the deeper path would. */
-static bool is_denied(struct import *import, const json_t *permissions, struct slice path)
+/* A path of any kind, with a stand-in for the base that is not known here. */
+static bool comparable(struct import *import, struct slice path, struct pattern *pattern)
 {
-    const json_t *denied = json_object_get(permissions, "deny");
-    struct slice wanted = comparable(import, path);
+    struct slice below =
+        slice_starts(path, SLICE("~")) && strcmp(base_of(path), "/home") == 0 ? slice_from(path, 1) : path;
+    const char *text = arena_printf(import->arena, "%s/%.*s", base_of(path), (int)below.len, below.ptr);
+    struct error ignored;
 
-    for (size_t i = 0; i < json_array_size(denied); i++) {
-        struct rule rule = rule_at(denied, i);
-        struct pattern pattern;
-        struct error ignored;
-        size_t depth;
-        if (slice_is(rule.tool, "Read") && rule.has_argument && rule.argument.len &&
-            pattern_parse(import->arena, comparable(import, path_of(import, rule.argument)), false, &pattern,
-                          &ignored) &&
-            pattern_covers(&pattern, wanted, &depth))
-            return true;
+    return pattern_parse(import->arena, path_normal(import->arena, SLICE("/"), slice_of(text)), false, pattern,
+                         &ignored);
+}
+
+/* Where neither leads out with "..", which may lead back in. */
+static bool have_one_base(struct slice one, struct slice other)
+{
+    return strcmp(base_of(one), base_of(other)) == 0 && !memmem(one.ptr, one.len, "..", 2) &&
+           !memmem(other.ptr, other.len, "..", 2);
+}
+
+static struct slice below_base(struct slice text, const char *base)
+{
+    if (strcmp(base, "/") == 0 || !path_covers(slice_of(base), text))
+        return text;
+    text = slice_from(text, strlen(base));
+    return text.len ? text : SLICE("/");
+}
+
+/* May something that `wanted` gives be meant by `denied`, and given all the same? */
+static bool may_meet(struct import *import, struct slice wanted, struct slice denied)
+{
+    struct pattern gives;
+    struct pattern denies;
+    struct pattern by_name;
+    struct error ignored;
+    size_t depth;
+
+    if (!comparable(import, wanted, &gives) || !comparable(import, denied, &denies))
+        return true;
+    if (have_one_base(wanted, denied)) {
+        if (gives.literal)
+            return pattern_covers(&denies, gives.text, &depth);
+        return path_covers(gives.fixed, denies.fixed) || path_covers(denies.fixed, gives.fixed);
     }
-    return false;
+    /* One base may lie anywhere in the other: the last name of the denial tells. */
+    struct slice name = path_name(below_base(denies.text, base_of(denied)));
+    if (!name.len)
+        return strcmp(base_of(denied), "/project") == 0 || !slice_is(wanted, ".");
+    const char *anywhere = arena_printf(import->arena, "/**/%.*s", (int)name.len, name.ptr);
+    return !gives.literal || !pattern_parse(import->arena, slice_of(anywhere), false, &by_name, &ignored) ||
+           pattern_covers(&by_name, below_base(gives.text, base_of(wanted)), &depth);
 }
 
 static bool is_everything(const struct rule *rule)
@@ -99,18 +142,72 @@ static bool is_everything(const struct rule *rule)
            slice_is(rule->argument, "**");
 }
 
+enum grant { GRANT_READ, GRANT_WRITE, GRANT_HOST };
+
+static bool rule_denies(struct import *import, const struct rule *rule, enum grant grant, struct slice path)
+{
+    if (grant == GRANT_HOST)
+        return slice_is(rule->tool, "WebFetch") && is_everything(rule);
+    if (grant == GRANT_WRITE && is_edit(rule->tool) && is_everything(rule))
+        return true;
+    return slice_is(rule->tool, "Read") && rule->has_argument && rule->argument.len &&
+           may_meet(import, path, path_of(import, rule->argument));
+}
+
+/* The name of the list that has a denial of it, or NULL. */
+static const char *denied_by(struct import *import, const json_t *permissions, enum grant grant, struct slice path)
+{
+    static const char *const lists[] = {"deny", "ask"};
+
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        const json_t *entries = json_object_get(permissions, lists[i]);
+        for (size_t j = 0; j < json_array_size(entries); j++) {
+            struct rule rule = rule_at(entries, j);
+            if (rule_denies(import, &rule, grant, path))
+                return lists[i];
+        }
+    }
+    return NULL;
+}
+
+/* `what` is how the settings name it. */
+static void give(struct import *import, const json_t *permissions, enum grant grant, struct slice what,
+                 struct slice value)
+{
+    const char *list = denied_by(import, permissions, grant, value);
+
+    if (list)
+        import_note(import, "%.*s: permissions.%s has it, or may have, and wins", (int)what.len, what.ptr, list);
+    else if (grant == GRANT_HOST)
+        import_add(import, "network", "allowedDomains", value);
+    else
+        import_add(import, "filesystem", grant == GRANT_READ ? "allowRead" : "allowWrite", value);
+}
+
+static struct slice allowed_name(struct import *import, const struct rule *rule)
+{
+    return slice_of(arena_printf(import->arena, "permissions.allow \"%.*s(%.*s)\"", (int)rule->tool.len, rule->tool.ptr,
+                                 (int)rule->argument.len, rule->argument.ptr));
+}
+
+static void hide(struct import *import, struct slice path)
+{
+    import_hide(import, path, false);
+    if (slice_is(path, "/") || slice_is(path, "~") || slice_is(path, "~/"))
+        import_note(import,
+                    "\"%.*s\" is hidden but for the project, if that lies there; a rule of access \"none\" hides both",
+                    (int)path.len, path.ptr);
+}
+
 /* True if there is a counterpart. */
 static bool import_permission(struct import *import, const json_t *permissions, const struct rule *rule, bool allow)
 {
     if (rule->has_argument && rule->argument.len && slice_is(rule->tool, "Read")) {
         struct slice path = path_of(import, rule->argument);
-        if (!allow)
-            import_hide(import, path, false);
-        else if (is_denied(import, permissions, path))
-            import_note(import, "permissions.allow \"Read(%.*s)\": permissions.deny has it, and wins",
-                        (int)rule->argument.len, rule->argument.ptr);
+        if (allow)
+            give(import, permissions, GRANT_READ, allowed_name(import, rule), path);
         else
-            import_add(import, "filesystem", "allowRead", path);
+            hide(import, path);
         return true;
     }
     if (!allow && is_edit(rule->tool) && is_everything(rule)) {
@@ -118,13 +215,20 @@ static bool import_permission(struct import *import, const json_t *permissions, 
         return true;
     }
     if (rule->has_argument && rule->argument.len && is_edit(rule->tool)) {
-        import_add(import, "filesystem", allow ? "allowWrite" : "denyWrite", path_of(import, rule->argument));
+        struct slice path = path_of(import, rule->argument);
+        if (allow)
+            give(import, permissions, GRANT_WRITE, allowed_name(import, rule), path);
+        else
+            import_add(import, "filesystem", "denyWrite", path);
         return true;
     }
     if (slice_is(rule->tool, "WebFetch") && slice_starts(rule->argument, SLICE("domain:")) &&
         !(allow && slice_is(rule->argument, "domain:*"))) {
-        import_add(import, "network", allow ? "allowedDomains" : "deniedDomains",
-                   slice_from(rule->argument, strlen("domain:")));
+        struct slice host = slice_from(rule->argument, strlen("domain:"));
+        if (allow)
+            give(import, permissions, GRANT_HOST, allowed_name(import, rule), host);
+        else
+            import_add(import, "network", "deniedDomains", host);
         return true;
     }
     return false;
@@ -155,14 +259,40 @@ static void import_permissions(struct import *import, const json_t *permissions,
     }
 }
 
+/* Nobody is asked, so it is denied; not even --ask speaks of what a rule denies by its name. */
 static void import_asked(struct import *import, const json_t *permissions)
 {
     const json_t *entries = json_object_get(permissions, "ask");
 
     for (size_t i = 0; i < json_array_size(entries); i++) {
         const char *entry = json_string_value(json_array_get(entries, i));
-        import_note(import, "permissions.ask \"%s\": nobody is asked; what is not allowed is denied",
-                    entry ? entry : "?");
+        struct rule rule = rule_at(entries, i);
+        const char *list = slice_is(rule.tool, "WebFetch") ? "network.deniedDomains"
+                           : is_edit(rule.tool)            ? "filesystem.denyWrite"
+                                                           : "filesystem.denyRead";
+        if (import_permission(import, permissions, &rule, false))
+            import_note(import,
+                        "permissions.ask \"%s\": nobody is asked, so it is denied; take it out of %s to allow it",
+                        entry ? entry : "?", list);
+        else
+            import_note(import, "permissions.ask \"%s\": nobody is asked, and it is not denied: %s",
+                        entry ? entry : "?", why_not(&rule, false));
+    }
+}
+
+static void import_directories(struct import *import, const json_t *permissions)
+{
+    const json_t *entries = json_object_get(permissions, "additionalDirectories");
+
+    for (size_t i = 0; i < json_array_size(entries); i++) {
+        if (!json_is_string(json_array_get(entries, i)))
+            continue;
+        struct slice path = json_slice(json_array_get(entries, i));
+        const char *what =
+            arena_printf(import->arena, "permissions.additionalDirectories \"%.*s\"", (int)path.len, path.ptr);
+        if (slice_starts(path, SLICE("//")))
+            path = slice_from(path, 1);
+        give(import, permissions, GRANT_WRITE, slice_of(what), import_path(import, path));
     }
 }
 
@@ -268,11 +398,11 @@ bool import_claude(struct import *import, const json_t *settings, struct error *
     if (!json_is_object(settings) || (!permissions && !sandbox))
         return error_set(err, "it has neither \"permissions\" nor \"sandbox\": these are no settings of Claude Code "
                               "(a JSON policy of Codex needs no import: cloche run -s codex:FILE)");
-    import_add(import, "filesystem", "allowWrite", SLICE("."));
+    give(import, permissions, GRANT_WRITE, SLICE("writing in the project"), SLICE("."));
     import_permissions(import, permissions, "allow", true);
     import_permissions(import, permissions, "deny", false);
     import_asked(import, permissions);
-    import_strings(import, json_object_get(permissions, "additionalDirectories"), "filesystem", "allowWrite", true);
+    import_directories(import, permissions);
     if (sandbox)
         import_sandbox(import, sandbox);
     import_environment(import, json_object_get(settings, "env"));

@@ -288,40 +288,72 @@ static bool import_profile(struct profile *profile, const char *name, struct err
 
 /* ---- shell_environment_policy ---- */
 
-/* In Codex the case of letters does not count. */
-static struct slice in_case(struct import *import, struct slice text, bool upper)
+/* A pattern of Codex's, which knows "*" and "?" and ignores the case of letters. What is
+ * not ASCII stands for anything here. "!" at the beginning would take back a denial, and
+ * in a set would turn it round: there is a space before it, which no name has. */
+static struct slice in_any_case(struct import *import, struct slice pattern)
 {
-    char *copy = arena_printf(import->arena, "%.*s", (int)text.len, text.ptr);
+    struct text out = text_in(import->arena);
 
-    for (size_t i = 0; i < text.len; i++) {
-        char byte = copy[i];
-        if (upper ? byte >= 'a' && byte <= 'z' : byte >= 'A' && byte <= 'Z')
-            copy[i] = (char)(byte ^ ('a' ^ 'A'));
+    for (size_t i = 0; i < pattern.len; i++) {
+        char byte = pattern.ptr[i];
+        char lower = slice_lower(byte);
+        if (lower >= 'a' && lower <= 'z')
+            text_appendf(&out, "[%c%c]", lower ^ ('a' ^ 'A'), lower);
+        else if (byte == '[')
+            text_append_string(&out, "[[]");
+        else if (byte == '!')
+            text_append_string(&out, "[ !]");
+        else
+            text_append_byte(&out, (unsigned char)byte >= 0x80 ? '*' : byte);
     }
-    return (struct slice){copy, text.len};
+    return text_slice(&out);
 }
 
-static void import_patterns(struct import *import, const json_t *list, const char *key)
+static bool matches_any(struct import *import, const json_t *patterns, struct slice name)
 {
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        if (!json_is_string(json_array_get(list, i)))
-            continue;
-        struct slice pattern = json_slice(json_array_get(list, i));
-        import_add(import, "environment", key, pattern);
-        if (strcmp(key, "deny") == 0) {
-            import_add(import, "environment", key, in_case(import, pattern, true));
-            import_add(import, "environment", key, in_case(import, pattern, false));
-        }
-    }
-}
-
-static bool is_included(struct import *import, const json_t *only, const char *name)
-{
-    for (size_t i = 0; i < json_array_size(only); i++)
-        if (json_is_string(json_array_get(only, i)) &&
-            name_matches(in_case(import, json_slice(json_array_get(only, i)), true), slice_of(name)))
+    for (size_t i = 0; i < json_array_size(patterns); i++) {
+        const json_t *pattern = json_array_get(patterns, i);
+        if (json_is_string(pattern) && name_matches(in_any_case(import, json_slice(pattern)), name))
             return true;
+    }
     return false;
+}
+
+/* What is excluded stays so in Codex; here a name that is passed would win over a denial. */
+static bool is_excluded(struct import *import, const json_t *shell, struct slice name)
+{
+    static const char *const secrets[] = {"*KEY*", "*SECRET*", "*TOKEN*"};
+    bool by_default = !json_is_true(json_object_get(shell, "ignore_default_excludes"));
+
+    for (size_t i = 0; by_default && i < sizeof secrets / sizeof *secrets; i++)
+        if (name_matches(in_any_case(import, slice_of(secrets[i])), name))
+            return true;
+    return matches_any(import, json_object_get(shell, "exclude"), name);
+}
+
+static void import_included(struct import *import, const json_t *shell, const json_t *only)
+{
+    for (size_t i = 0; i < json_array_size(only); i++) {
+        if (!json_is_string(json_array_get(only, i)))
+            continue;
+        struct slice pattern = json_slice(json_array_get(only, i));
+        if (is_excluded(import, shell, pattern))
+            import_note(import, "shell_environment_policy.include_only \"%.*s\": it is excluded, which wins",
+                        (int)pattern.len, pattern.ptr);
+        else if (slice_find(pattern, '[') < pattern.len) /* no set in Codex */
+            import_note(import, "shell_environment_policy.include_only \"%.*s\": no variable has such a name",
+                        (int)pattern.len, pattern.ptr);
+        else
+            import_add(import, "environment", "pass", pattern);
+    }
+}
+
+static void import_excluded(struct import *import, const json_t *patterns)
+{
+    for (size_t i = 0; i < json_array_size(patterns); i++)
+        if (json_is_string(json_array_get(patterns, i)))
+            import_add(import, "environment", "deny", in_any_case(import, json_slice(json_array_get(patterns, i))));
 }
 
 static void import_environment(struct import *import, const json_t *shell)
@@ -337,12 +369,13 @@ static void import_environment(struct import *import, const json_t *shell)
     if (is_core || is_none || json_array_size(only))
         import_add(import, "environment", "pass", SLICE("!*"));
     for (size_t i = 0; is_core && i < sizeof core / sizeof *core; i++) {
-        if (json_array_size(only) == 0 || is_included(import, only, core[i]))
-            import_add(import, "environment", "pass", slice_of(core[i]));
+        struct slice name = slice_of(core[i]);
+        if ((json_array_size(only) == 0 || matches_any(import, only, name)) && !is_excluded(import, shell, name))
+            import_add(import, "environment", "pass", name);
     }
     if (!is_core && !is_none)
-        import_patterns(import, only, "pass");
-    import_patterns(import, json_object_get(shell, "exclude"), "deny");
+        import_included(import, shell, only);
+    import_excluded(import, json_object_get(shell, "exclude"));
     if (json_object_size(set))
         import_set(import, "environment", "set", json_incref(set));
     if (json_is_true(json_object_get(shell, "ignore_default_excludes")))

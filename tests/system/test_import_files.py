@@ -54,6 +54,32 @@ CLAUDE = [
      ["read:src/main.c", "write:docs/a.md", "read:~/lib/file"],
      ["read:docs/x.key", "read:x.key", "read:a/b/c/x.key", "read:src/a/b.pem", "read:~/lib/x.json", "write:src/x.lock"],
      ['"Read(docs/x.key)": permissions.deny', '"**/*.key" hides']),
+    # A slash at the end only says that a directory is meant.
+    ({"permissions": {"deny": ["Read(secrets/)", "Edit(kept/)", "Read(=x/)"]}},
+     ["read:src/main.c", "write:docs/a.md", "read:kept/file"],
+     ["read:secrets/key", "read:src/secrets/key", "write:kept/file", "write:src/kept/file", "read:src/=x/a"], []),
+    # The same place by other words, and what would be shown by being writable.
+    ({"permissions": {"allow": ["Read({project}/a.pem)", "Read({project}/secrets/public)", "Edit(/b.pem)", "Edit(docs/c.pem)", "Read(*.txt)"],
+                      "deny": ["Read(*.pem)", "Read(secrets/**)", "Read(docs/kept)"], "additionalDirectories": ["docs/kept", "../lib"]}},
+     ["read:src/main.c", "write:docs/a.md", "write:~/lib/file"],
+     ["read:a.pem", "read:secrets/public/readme", "read:b.pem", "write:b.pem", "read:docs/c.pem", "read:secrets/a.txt", "read:docs/kept/x"],
+     ['a.pem)": permissions.deny has it', '"Edit(/b.pem)": permissions.deny', '"Read(*.txt)": permissions.deny',
+      'additionalDirectories "docs/kept": permissions.deny']),
+    ({"permissions": {"allow": ["Read(secrets/public)", "Read(~/.kube/config)"], "deny": ["Read({project}/secrets)", "Read(~/.ssh/*)"]}},
+     ["read:src/main.c", "write:src/main.c"], ["read:secrets/key", "read:secrets/public/readme", "read:~/.ssh/id_rsa"], []),
+    ({"permissions": {"allow": ["Read({home}/lib)", "Read(../other)"], "deny": ["Read(~/**)"]}},
+     ["write:src/main.c"], ["read:~/lib/file", "read:~/other/file"], ['"~" is hidden but for the project', '"Read(../other)": permissions.deny']),
+    # Nobody is asked.
+    ({"permissions": {"ask": ["Read(.env)", "Edit(docs/**)", "WebFetch(domain:bad.example.org)", "Read", "Bash"],
+                      "allow": ["Read(./.env)", "Edit(docs/a.md)", "WebFetch(domain:*.example.org)"]}},
+     ["read:src/main.c", "write:src/main.c", "read:docs/a.md", "net:good.example.org"],
+     ["read:.env", "read:src/.env", "write:docs/a.md", "net:bad.example.org"],
+     ['"Read(.env)": nobody is asked, so it is denied; take it out of filesystem.denyRead', "filesystem.denyWrite", "network.deniedDomains",
+      '"Read": nobody is asked, and it is not denied', '"Bash": nobody is asked', '"Read(./.env)": permissions.ask has it']),
+    ({"permissions": {"ask": ["Edit"], "deny": ["WebFetch"], "allow": ["Edit(~/lib/**)", "WebFetch(domain:example.com)"],
+                      "additionalDirectories": ["~/data"]}},
+     ["read:src/main.c", "read:~/lib/file"], ["write:src/main.c", "write:~/lib/file", "write:~/data/file", "net:example.com"],
+     ['"Edit(~/lib/**)": permissions.ask', '"WebFetch(domain:example.com)": permissions.deny']),
     ({"permissions": {"deny": ["Write(**)"]}}, ["read:src/main.c"], ["write:src/main.c", "write:new"], []),
     ({"sandbox": {"enabled": True, "autoAllowBashIfSandboxed": True, "excludedCommands": ["docker *"],
                   "filesystem": {"allowWrite": ["~/.kube", "//var/tmp/build"], "denyRead": ["~/.aws/credentials"], "denyWrite": ["kept"]},
@@ -85,7 +111,19 @@ CLAUDE = [
 
 @pytest.mark.parametrize("settings, yes, no, notes", CLAUDE)
 def test_settings_of_claude_code(person, surroundings, settings, yes, no, notes):
+    settings = json.loads(json.dumps(settings).replace("{project}", f"/{person.project}").replace("{home}", f"/{person.home}"))
     check(person, [person.file("settings.json", settings)], yes, no, notes)
+
+
+@pytest.mark.parametrize("rule", ["Read(./**)", "Read(**)", "Read(.)", "Read(..)"])
+@pytest.mark.parametrize("kind", ["deny", "ask"])
+def test_a_project_that_claude_code_must_not_read_is_not_read_for_being_writable(person, surroundings, kind, rule):
+    policy, said = imported(person, person.file("settings.json", {"permissions": {kind: [rule]}}))
+    assert f"writing in the project: permissions.{kind} has it, or may have, and wins" in said
+    run = person.cloche("run", "-q", "-s", policy, "cat", "src/main.c")
+    assert (run.returncode, run.stdout) == (125, "") and "hides" in run.stderr, run
+    policy, _ = imported(person, person.file("settings.json", {"permissions": {kind: ["Read(./secrets/**)"]}}))
+    assert person.cloche("run", "-q", "-s", policy, "cat", "src/main.c").stdout == "content\n"
 
 
 CODEX = [
@@ -127,7 +165,13 @@ CODEX = [
     ('[shell_environment_policy]\ninherit = "core"\ninclude_only = ["PATH", "H*"]\nexclude = ["aws_*"]\nset = {{ CI = "1" }}\n',
      ["env:PATH", "env:HOME", "env:CI"], ["env:USER", "env:HOSTTYPE", "env:AWS_REGION"], []),
     ('[shell_environment_policy]\ninherit = "none"\ninclude_only = ["EDITOR"]\n', [], ["env:EDITOR", "env:PATH"], []),
-    ('[shell_environment_policy]\nexclude = ["my_*"]\n', ["env:EDITOR"], ["env:MY_NAME", "env:my_name"], []),
+    # The case of letters does not count, "[" is a letter like others, and "!" takes nothing back.
+    ('[shell_environment_policy]\nexclude = ["my_*", "!*", "[EX]*"]\n', ["env:EDITOR"],
+     ["env:MY_NAME", "env:my_name", "env:My_Name", "env:mY_nAME", "env:A_TOKEN"], []),
+    # What is excluded is, though it is named.
+    ('[shell_environment_policy]\ninherit = "core"\nexclude = ["us*"]\n', ["env:PATH"], ["env:USER", "env:EDITOR"], []),
+    ('[shell_environment_policy]\ninclude_only = ["EDITOR", "HOSTTYPE", "A_TOKEN", "[PS]ATH"]\nexclude = ["host*"]\n', ["env:EDITOR"],
+     ["env:HOSTTYPE", "env:A_TOKEN", "env:PATH"], ['"HOSTTYPE": it is excluded', '"A_TOKEN": it is excluded', '"[PS]ATH": no variable']),
 ]
 
 
@@ -135,7 +179,8 @@ CODEX = [
 def test_configurations_of_codex(person, surroundings, text, yes, no, notes):
     if "{{" in text or "{home}" in text:
         text = text.replace("{{", "{").replace("}}", "}").replace("{home}", str(person.home))
-    person.environment |= {"EDITOR": "vi", "HOSTTYPE": "x", "AWS_REGION": "eu", "MY_NAME": "n", "my_name": "n"}
+    person.environment |= {"EDITOR": "vi", "HOSTTYPE": "x", "AWS_REGION": "eu", "MY_NAME": "n", "my_name": "n", "My_Name": "n",
+                           "mY_nAME": "n", "A_TOKEN": "t", "USER": "u"}
     check(person, [person.file("config.toml", text)], yes, no, notes)
 
 
