@@ -53,6 +53,8 @@ struct jail_hold {
     int control; /* to pid 1; -1: there is no run */
     /* Everything stands still now; or could not be made to. */
     void (*held)(void *argument, bool still);
+    /* Nothing has run since; or something has. */
+    void (*looked)(void *argument, bool still);
     /* A signal came that is for the command: whoever sent it does not want to wait for an answer. */
     void (*disturbed)(void *argument);
     /* The run is over: the terminal is taken back from the command next. */
@@ -60,8 +62,9 @@ struct jail_hold {
     void *argument;
 };
 
-/* Both return at once; `held` is called later. */
+/* All return at once; `held` and `looked` are called later. */
 void jail_hold_all(const struct jail_hold *hold);
+void jail_look_at_all(const struct jail_hold *hold);
 void jail_release_all(const struct jail_hold *hold);
 
 /* Masks that tell when they are touched. A mask is the node with the number of its

@@ -13,6 +13,7 @@ enum order_kind {
     ORDER_SIGNAL,       /* cloche got signal `value` ... */
     ORDER_GROUP_SIGNAL, /* ... and everything in its process group did, for certain */
     ORDER_HOLD,         /* everything inside is to stop where it is: a question is put to somebody */
+    ORDER_LOOK,         /* ... does it still stand where it did? */
     ORDER_RELEASE,      /* ... and to go on */
     ORDER_CONTINUE      /* the command is to go on; `value` is 1 if the terminal is for it, else 0 */
 };
@@ -30,6 +31,7 @@ enum report_kind {
     REPORT_NO_COMMAND,    /* 126 or 127 in `value`, `error` */
     REPORT_STOPPED,       /* the command was stopped by signal `value` */
     REPORT_HELD,          /* everything stands still, if `value` is 1; more reports follow */
+    REPORT_LOOKED,        /* ... and has not moved since, if `value` is 1; more reports follow */
     REPORT_TIMED_OUT,     /* the limit was reached, and nothing is alive any more */
     REPORT_LIMIT,         /* a limit was hit: `error` says which. More reports follow */
     REPORT_RENEWED,       /* what has the number `value` is hidden again, see jail_listener. More reports follow */

@@ -116,6 +116,7 @@ void deliver(const struct addressee *to, const struct order *order)
     case ORDER_NETWORK:
     case ORDER_START:
     case ORDER_HOLD:
+    case ORDER_LOOK:
     case ORDER_RELEASE:
         break;
     }

@@ -317,6 +317,8 @@ static void follow(struct init *init, const struct addressee *to, const struct o
     if (order->kind == ORDER_HOLD) {
         bool still = hold_all(&init->hold, !init->target.plan->policy->around.shares_proc);
         report_send(init->control, REPORT_HELD, still, "");
+    } else if (order->kind == ORDER_LOOK) {
+        report_send(init->control, REPORT_LOOKED, hold_lasts(&init->hold), "");
     } else if (order->kind == ORDER_RELEASE) {
         hold_release(&init->hold);
     } else if (order->kind != ORDER_CONTINUE || !init->hold.on) {

@@ -89,6 +89,12 @@ void jail_hold_all(const struct jail_hold *hold)
         order_send(hold->control, ORDER_HOLD, 0);
 }
 
+void jail_look_at_all(const struct jail_hold *hold)
+{
+    if (hold->control >= 0)
+        order_send(hold->control, ORDER_LOOK, 0);
+}
+
 void jail_release_all(const struct jail_hold *hold)
 {
     if (hold->control >= 0)
@@ -274,6 +280,10 @@ static bool hear_report(struct supervised *run, const struct report *report)
     case REPORT_HELD:
         if (run->hold)
             run->hold->held(run->hold->argument, report->value == 1);
+        return true;
+    case REPORT_LOOKED:
+        if (run->hold)
+            run->hold->looked(run->hold->argument, report->value == 1);
         return true;
     default:
         return false;

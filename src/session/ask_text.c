@@ -1,5 +1,6 @@
 /* Names come from the command: they are escaped, so that none can drive the terminal or turn
- * the question around, and stand on lines of their own. */
+ * the question around. That of the program is short, and nowhere are there many spaces in a row: else a name could fill
+ * the lines of the terminal with a question of its own, above the real one. */
 #include "session/ask_text.h"
 
 #include "base/text.h"
@@ -58,9 +59,39 @@ static const char *wants_to(enum operation operation)
     }
 }
 
+enum { PROGRAM_MAX = 64 };
+
+static void append_name(struct text *out, struct slice name)
+{
+    while (name.len > 0) {
+        size_t end = slice_find(name, ' ');
+        size_t spaces = end;
+
+        while (spaces < name.len && name.ptr[spaces] == ' ')
+            spaces++;
+        text_append_escaped(out, (struct slice){name.ptr, end});
+        if (spaces == end + 1)
+            text_append_byte(out, ' ');
+        for (size_t i = end; spaces > end + 1 && i < spaces; i++)
+            text_append_string(out, "\\x20");
+        name = slice_from(name, spaces);
+    }
+}
+
+/* What it ends in tells more. */
+static void append_program(struct text *out, struct slice program)
+{
+    static const struct slice left_out = SLICE("...");
+    bool is_long = program.len > PROGRAM_MAX;
+
+    if (is_long)
+        text_append(out, left_out);
+    append_name(out, is_long ? slice_from(program, program.len - (PROGRAM_MAX - left_out.len)) : program);
+}
+
 static void append_object(struct text *out, const struct ask_text *about)
 {
-    text_append_escaped(out, about->object);
+    append_name(out, about->object);
     if (about->operation == OPERATION_CONNECT)
         text_appendf(out, " port %u", (unsigned)about->port);
 }
@@ -71,7 +102,7 @@ const char *ask_text_question(struct arena *arena, const struct ask_text *about,
 
     text_append_string(&out, "cloche asks. Everything in the sandbox is stopped until you answer.\n  ");
     if (about->program.len) {
-        text_append_escaped(&out, about->program);
+        append_program(&out, about->program);
         text_appendf(&out, " (process %d)", about->process);
     } else {
         text_append_string(&out, "The command");
@@ -82,8 +113,11 @@ const char *ask_text_question(struct arena *arena, const struct ask_text *about,
                              "  o  allow it once\n"
                              "  r  allow it for this run");
     text_append_string(&out, about->operation == OPERATION_WRITE ? ", and what lies below it\n" : "\n");
-    if (about->directory.len)
-        text_appendf(&out, "  d  allow all of %s for this run\n", escaped(arena, about->directory));
+    if (about->directory.len) {
+        text_append_string(&out, "  d  allow all of ");
+        append_name(&out, about->directory);
+        text_append_string(&out, " for this run\n");
+    }
     if (file)
         text_appendf(&out, "  a  allow it always: adds it to %s\n", escaped(arena, slice_of(file)));
     text_appendf(&out,

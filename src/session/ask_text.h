@@ -9,6 +9,9 @@ enum { ASK_SECONDS = 60 };
 
 #define ASK_AGAIN "Please answer with one of the letters: "
 #define ASK_TOO_LATE "\ncloche: no answer, so: no\n"
+#define ASK_SPOILED                                                                                                 \
+    "cloche: refused: something in the sandbox ran while you were asked, and may have written over the question.\n" \
+    "cloche: nothing more is asked in this run\n"
 
 struct ask_text {
     enum operation operation;

@@ -289,7 +289,8 @@ static void answered(void *argument, const char *word)
     enum asking_reply reply = ASKING_NO;
 
     if (!asking->shown || !*word) {
-        prompt_say(asking->prompt, ask_text_said(ASKING_NO));
+        asking->too_many = asking->too_many || asking->prompt->spoiled;
+        prompt_say(asking->prompt, asking->prompt->spoiled ? ASK_SPOILED : ask_text_said(ASKING_NO));
         refuse_all(asking);
         return;
     }
@@ -508,6 +509,8 @@ static void tick(void *argument, struct jail_watch *watch)
     uint64_t time = now();
 
     (void)!read(watch->fd, &ticks, sizeof ticks);
+    if (asking->prompt)
+        prompt_look(asking->prompt);
     for (size_t i = 0; i < ASKING_OPEN_MAX; i++) {
         struct asking_open *open = &asking->open[i];
         if (!open->used || open->until == 0 || open->until > time)

@@ -55,7 +55,7 @@ struct asking {
     uint64_t shown_at[ASKING_RATE]; /* when the last ones were, in turn */
     size_t shown_count;
     int mistakes;  /* words that are no answer to the one that is shown */
-    bool too_many; /* have been asked: nothing is any more */
+    bool too_many; /* have been asked, or one was spoiled: nothing is any more */
     struct jail_watch *watches;
     int doorman; /* where it waits for its answers; -1: there is none */
     /* The network's question is judged again: with the answer, or NULL: by policy alone. */

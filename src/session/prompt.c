@@ -3,7 +3,8 @@
  * in the colour of the ground, or stopped its output. All of that is taken back before a word is
  * written, and what was typed until then is thrown away: it was meant for somebody else, or
  * typed before the question could be read. While the question is open the command does not
- * run, so that nothing can be written over it. A question that the command prints itself is
+ * run, so that nothing can be written over it; should something have run nevertheless, whatever was typed is no
+ * answer: it may have been one to another question, painted over this one. A question that the command prints itself is
  * answered to the command, which learns a letter by it and gets nothing.
  *
  * Nothing here waits for long: a terminal that takes no bytes is one without answers. */
@@ -179,7 +180,7 @@ static void held(void *argument, bool still)
     if (!still)
         log_warning("--ask: what runs in the sandbox cannot be stopped, and nobody is asked while it can write to the "
                     "terminal");
-    if (still && take_terminal(prompt))
+    if (still && (prompt->has_terminal || take_terminal(prompt)))
         show(prompt);
     else
         end_with(prompt, "");
@@ -189,7 +190,7 @@ static void disturbed(void *argument)
 {
     struct prompt *prompt = argument;
 
-    if (prompt->state == PROMPT_OPEN)
+    if (prompt->state == PROMPT_OPEN || prompt->state == PROMPT_CHECKING)
         end_with(prompt, "");
 }
 
@@ -202,10 +203,6 @@ void prompt_put(struct prompt *prompt, const char *text)
 {
     free(prompt->text);
     prompt->text = strdup(text);
-    if (prompt->has_terminal) {
-        show(prompt);
-        return;
-    }
     prompt->state = PROMPT_HOLDING;
     jail_hold_all(&prompt->hold);
 }
@@ -240,16 +237,46 @@ void prompt_release(struct prompt *prompt)
 
 /* ---- what is typed ---- */
 
+static void look(struct prompt *prompt)
+{
+    prompt->looks++;
+    jail_look_at_all(&prompt->hold);
+}
+
+void prompt_look(struct prompt *prompt)
+{
+    if (prompt->state == PROMPT_OPEN && prompt->looks == 0)
+        look(prompt);
+}
+
 static void finish_word(struct prompt *prompt)
 {
-    char word[PROMPT_WORD_MAX + 1];
-
-    memcpy(word, prompt->typed, prompt->length);
-    word[prompt->length] = '\0';
     write_all(prompt, "\n");
     prompt->watch->fd = -1;
-    prompt->state = PROMPT_HELD;
-    prompt->answered(prompt->argument, word);
+    prompt->state = PROMPT_CHECKING;
+    look(prompt);
+}
+
+/* A look that was under way when the word was finished tells too little. */
+static void looked(void *argument, bool still)
+{
+    struct prompt *prompt = argument;
+    char word[PROMPT_WORD_MAX + 1];
+
+    if (prompt->looks > 0)
+        prompt->looks--;
+    if (prompt->state != PROMPT_OPEN && prompt->state != PROMPT_CHECKING)
+        return;
+    if (!still) {
+        prompt->spoiled = true;
+        write_all(prompt, understands_sequences() ? reset : "\n");
+        end_with(prompt, "");
+    } else if (prompt->state == PROMPT_CHECKING && prompt->looks == 0) {
+        memcpy(word, prompt->typed, prompt->length);
+        word[prompt->length] = '\0';
+        prompt->state = PROMPT_HELD;
+        prompt->answered(prompt->argument, word);
+    }
 }
 
 /* False: nothing more of it is wanted. */
@@ -260,8 +287,8 @@ static bool take_byte(struct prompt *prompt, char byte)
 
     if (byte == INTERRUPT || byte == END) {
         prompt->interrupted = byte == INTERRUPT;
-        prompt->length = 0;
-        finish_word(prompt);
+        write_all(prompt, "\n");
+        end_with(prompt, "");
         return false;
     }
     if (byte == '\n' || byte == '\r') {
@@ -308,8 +335,8 @@ static void ready(void *argument, struct jail_watch *watch)
 bool prompt_open(struct prompt *prompt, struct jail_watch *watch, struct error *err)
 {
     *prompt = (struct prompt){.fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC), .watch = watch};
-    prompt->hold =
-        (struct jail_hold){.control = -1, .held = held, .disturbed = disturbed, .ended = ended, .argument = prompt};
+    prompt->hold = (struct jail_hold){
+        .control = -1, .held = held, .looked = looked, .disturbed = disturbed, .ended = ended, .argument = prompt};
     *watch = (struct jail_watch){.fd = -1, .ready = ready, .argument = prompt};
     return prompt->fd >= 0 || error_set_errno(err, errno,
                                               "--ask needs a terminal to ask on, or --control-fd with a program at its "

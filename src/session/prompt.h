@@ -15,7 +15,8 @@ enum prompt_state {
     PROMPT_IDLE,
     PROMPT_HOLDING, /* a question waits until everything stands still */
     PROMPT_HELD,    /* everything does, and nothing is asked */
-    PROMPT_OPEN
+    PROMPT_OPEN,
+    PROMPT_CHECKING /* a word was typed: does everything stand still yet? */
 };
 
 struct prompt {
@@ -27,6 +28,8 @@ struct prompt {
     uint64_t opened;          /* when it was shown, in milliseconds */
     char typed[PROMPT_WORD_MAX];
     size_t length;
+    size_t looks;      /* under way */
+    bool spoiled;      /* something inside ran while a question was open: nobody is to be asked again */
     bool has_terminal; /* from the command, with what follows */
     struct termios before;
     int foreground;   /* the process group that had it */
@@ -43,6 +46,9 @@ void prompt_close(struct prompt *prompt);
 
 /* Asks, soon: lines that are safe to be shown. Not while one is open. */
 void prompt_put(struct prompt *prompt, const char *text);
+
+/* Now and then while one is open: it is broken off if something inside runs. */
+void prompt_look(struct prompt *prompt);
 
 /* What was typed is none of the answers: these words, and it stays open. */
 void prompt_again(struct prompt *prompt, const char *words);

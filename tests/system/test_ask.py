@@ -430,6 +430,61 @@ def test_nothing_inside_runs_while_a_question_is_open(person, ask, place, mark):
     assert (place / "made").read_text() == "x\n"
 
 
+# The kernel sends the signal, so nobody has to run for it: a timer's, and a terminal's at each key.
+WAKE = """
+import ctypes, fcntl, os, signal, struct, sys, time
+how, path = sys.argv[1:]
+for number in (signal.SIGTTIN, signal.SIGTTOU):
+    signal.signal(number, signal.SIG_IGN)
+child = os.fork()
+if child:
+    time.sleep(0.3)
+    for each in (path, path + "2"):
+        try:
+            open(each, "w").write("x")
+            print("writ" + "ten")
+        except OSError:
+            print("ref" + "used")
+    os.kill(child, signal.SIGKILL)
+    sys.exit()
+if how == "timer":
+    libc, timer = ctypes.CDLL(None, use_errno=True), ctypes.c_void_p()
+    event = ctypes.create_string_buffer(struct.pack("Qii", 0, signal.SIGCONT, 0), 64)
+    if libc.timer_create(time.CLOCK_MONOTONIC, event, ctypes.byref(timer)):
+        sys.exit("timer_create")
+    libc.timer_settime(timer, 0, struct.pack("4l", 0, 20000000, 0, 400000000), None)
+elif how == "keys":
+    fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(0, fcntl.F_SETSIG, signal.SIGCONT)
+    fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_ASYNC)
+while True:
+    time.sleep(0.01)
+"""
+
+
+@pytest.mark.parametrize("how", ["timer", "keys"])
+def test_what_is_typed_while_something_inside_ran_is_no_answer(person, ask, place, how):
+    policy = person.file(person.home / ".config/cloche/policy.json", POLICY)
+    person.file("wake.py", WAKE)
+    screen = ask(f"python3 wake.py {how} {place}/made")
+    answer(screen, "a")
+    said = rest(screen)
+    assert "something in the sandbox ran while you were asked" in said and "cloche: allowed" not in said
+    assert said.count("refused\r\n") == 2 and ASKED not in said  # and nothing more is asked
+    assert os.listdir(place) == [] and policy.read_text() == POLICY
+
+
+def test_the_same_program_that_nothing_wakes_is_granted_what_it_asks_for(person, ask, place):
+    person.file("wake.py", WAKE)
+    screen = ask(f"python3 wake.py nothing {place}/made")
+    question(screen)
+    time.sleep(1)  # looked at several times
+    screen.type("o\r")
+    answer(screen, "o")
+    assert rest(screen).count("written") == 1
+    assert sorted(os.listdir(place)) == ["made", "made2"]
+
+
 THREADS = """
 import os, sys, threading, time
 def flood():
@@ -541,6 +596,18 @@ def test_names_cannot_drive_the_terminal(desk):
     shown = answer(screen, "n")
     assert "\x1b" not in shown and "\u202e" not in shown and r"\x1b[2Jx" in shown
     assert f"{desk.place}" in shown.splitlines()[2] and "allow nothing" in shown.splitlines()[2]
+
+
+def test_a_programs_name_cannot_fill_lines_above_the_question(desk):
+    dressed = desk.person.project / ("wants to make".ljust(80) + "harmless".ljust(80) + "which nothing allows".ljust(80))
+    shutil.copy("/usr/bin/touch", dressed)
+    dressed.chmod(0o755)
+    screen = desk.ask(f"'{dressed}' '{desk.place}/two  spaces'; echo rc=$?")
+    shown = answer(screen, "r").splitlines()
+    assert shown[1].startswith("  ...") and len(shown[1]) < 320 and "  " not in shown[1][2:] and r"\x20\x20" in shown[1]
+    assert shown[2] == rf"    {desk.place}/two\x20\x20spaces"
+    assert "rc=0" in rest(screen)
+    assert os.listdir(desk.place) == ["two  spaces"]
 
 
 def test_ten_thousand_questions_are_not_asked(desk):
