@@ -26,8 +26,9 @@ struct jail_listener {
     /* One was hit; that is said on stderr in any case. */
     void (*limit)(void *argument, enum jail_limit limit, const char *words);
     /* What a step of the plan hides was replaced, and is hidden again; from its number of steps on: what the plan
-     * awaited has come into being, and is hidden. */
-    void (*renewed)(void *argument, size_t number);
+     * awaited has come into being, and is hidden. Not `hidden`: a directory above it is a link now, which nobody
+     * follows. */
+    void (*renewed)(void *argument, size_t number, bool hidden);
     void *argument;
 };
 

@@ -35,6 +35,8 @@ enum report_kind {
     REPORT_TIMED_OUT,     /* the limit was reached, and nothing is alive any more */
     REPORT_LIMIT,         /* a limit was hit: `error` says which. More reports follow */
     REPORT_RENEWED,       /* what has the number `value` is hidden again, see jail_listener. More reports follow */
+    REPORT_LED_AWAY,      /* ... cannot be hidden again, see jail_listener. More reports follow */
+    REPORT_BLIND,         /* changes of what is hidden are not told any more: it is looked at. More reports follow */
     REPORT_SAID,          /* `error` is for whoever reads what cloche says. More reports follow */
     REPORT_ENDED          /* wait status in `value` */
 };

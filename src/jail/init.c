@@ -293,11 +293,18 @@ static _Noreturn void end_in_time(struct init *init, struct sampler *sampler)
     tell(init, REPORT_TIMED_OUT, 0, "");
 }
 
-static void tell_renewed(void *argument, size_t step)
+static void tell_renewed(void *argument, size_t step, bool hidden)
 {
     const struct init *init = argument;
 
-    report_offer(init->control, REPORT_RENEWED, (int)step);
+    report_offer(init->control, hidden ? REPORT_RENEWED : REPORT_LED_AWAY, (int)step);
+}
+
+static bool tell_blind(void *argument)
+{
+    const struct init *init = argument;
+
+    return report_offer(init->control, REPORT_BLIND, 0);
 }
 
 /* False: what was to be hidden is in sight. */
@@ -337,6 +344,7 @@ static void wait_for(struct init *init, const struct addressee *to, int signals,
 
     renewal_open(&renewal, init->target.plan, init->scratch);
     renewal.renewed = tell_renewed;
+    renewal.tell_blind = tell_blind;
     renewal.argument = init;
     for (;;) {
         int patience = sampler_patience(sampler, deadline_patience(&deadline));

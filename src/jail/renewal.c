@@ -5,8 +5,9 @@
  * one of those above is moved. Whatever then is at a mask's place and is not a mask gets one, links too: nothing is
  * followed.
  *
- * A user has 128 inotify instances, unless the system says otherwise. Where there is none
- * left, each place is looked at from time to time, until there is one.
+ * A user has 128 inotify instances, unless the system says otherwise, and so many watches. Where there are none
+ * left, each place is looked at from time to time, until there are. The command has the same user and can use them
+ * up; so the watches that there are stay when others are to be had: what is given back is gone.
  *
  * Most commands end before it has begun. What happened until then is seen by looking
  * at each place once.
@@ -34,7 +35,7 @@
 enum {
     APPEARS = IN_CREATE | IN_MOVED_TO,
     GOES = IN_MOVE_SELF | IN_DELETE_SELF,
-    LOST = GOES | IN_IGNORED | IN_UNMOUNT | IN_Q_OVERFLOW,
+    LOST = GOES | IN_UNMOUNT | IN_Q_OVERFLOW,
     PATIENCE = 10,     /* milliseconds: most commands have ended then */
     LOOKS_APART = 200, /* milliseconds, where the kernel tells nothing */
     READS_MAX = 64     /* before the command's end and signals have their turn */
@@ -77,11 +78,12 @@ bool renewal_is_needed(const struct plan *plan)
 void renewal_open(struct renewal *renewal, const struct plan *plan, int scratch)
 {
     *renewal = (struct renewal){.plan = plan, .scratch = scratch, .changes = -1, .due = deadline_after(PATIENCE)};
+    renewal->led_away = map_in(plan->arena);
 }
 
 int renewal_patience(const struct renewal *renewal, int patience)
 {
-    if (renewal->scratch < 0 || renewal->changes >= 0)
+    if (renewal->scratch < 0 || (renewal->changes >= 0 && !renewal->blind))
         return patience;
     int left = deadline_patience(&renewal->due);
     return patience >= 0 && patience < left ? patience : left;
@@ -112,11 +114,18 @@ static void expect(struct renewal *renewal, struct slice name, const bool *above
 }
 
 /* By way of the working directory, so that no name is resolved twice. Directories that we
- * may not read cannot be watched. */
-static void watch_directory(const struct renewal *renewal, int directory, uint32_t events)
+ * may not read cannot be watched. One that is watched already keeps its number. */
+static void watch_directory(struct renewal *renewal, int directory, uint32_t events)
 {
-    if (fchdir(directory) == 0)
-        inotify_add_watch(renewal->changes, ".", events | IN_ONLYDIR | IN_MASK_ADD);
+    int number =
+        fchdir(directory) < 0 ? -1 : inotify_add_watch(renewal->changes, ".", events | IN_ONLYDIR | IN_MASK_ADD);
+
+    if (number < 0) {
+        renewal->blind = renewal->blind || (errno != EACCES && errno != ENOENT);
+        return;
+    }
+    struct slice bytes = arena_slice(&renewal->arena, (struct slice){(const char *)&number, sizeof number});
+    *map_at(&renewal->watches, bytes) = renewal;
 }
 
 /* Each directory above is watched before the next name is looked for in it, so nothing can be
@@ -150,24 +159,45 @@ static void watch_place(struct renewal *renewal, struct slice path)
     *watched = renewal;
 }
 
-/* From the beginning, where any of it was lost: what was moved is not to be watched any more. */
+/* What was moved away is not to be watched any more. */
+static void forget_watches(const struct renewal *renewal, const struct map *before)
+{
+    for (size_t i = 0; i < before->capacity; i++) {
+        struct slice bytes = before->slots[i].key;
+        int number;
+
+        if (bytes.len != sizeof number || map_get(&renewal->watches, bytes))
+            continue;
+        memcpy(&number, bytes.ptr, sizeof number);
+        inotify_rm_watch(renewal->changes, number);
+    }
+}
+
+/* From the beginning, where any of it was lost. */
 static void watch_all(struct renewal *renewal)
 {
-    fd_close(&renewal->changes);
-    arena_free(&renewal->arena);
+    struct arena arena_before = renewal->arena;
+    const struct map before = renewal->watches;
+
+    renewal->arena = (struct arena){0};
     renewal->watched = map_in(&renewal->arena);
     renewal->names = map_in(&renewal->arena);
-    renewal->changes = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (renewal->changes < 0) {
-        renewal->due = deadline_after(LOOKS_APART);
-        return;
-    }
-    for (size_t i = 0; i < place_count(renewal->plan); i++) {
+    renewal->watches = map_in(&renewal->arena);
+    if (renewal->changes < 0)
+        renewal->changes = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    renewal->blind = renewal->changes < 0;
+    for (size_t i = 0; i < place_count(renewal->plan) && renewal->changes >= 0; i++) {
         struct slice path = place_at(renewal->plan, i);
         if (path.len)
             watch_place(renewal, path);
     }
+    forget_watches(renewal, &before);
+    arena_free(&arena_before);
     (void)!chdir("/");
+    if (!renewal->blind)
+        return;
+    renewal->due = deadline_after(LOOKS_APART);
+    renewal->told_blind = renewal->told_blind || renewal->tell_blind(renewal->argument);
 }
 
 /* ---- putting masks on ---- */
@@ -189,13 +219,25 @@ static bool make_mask(const struct renewal *renewal, size_t number, bool directo
     return mountfd_clone(renewal->scratch, empty ? MASK_EMPTY_FILE : MASK_HIDDEN_FILE, 0, mount, err);
 }
 
-static bool renew(const struct renewal *renewal, size_t number, struct error *err)
+/* Where the link leads pid 1 does not go: the command may have put it there. */
+static void tell_led_away(struct renewal *renewal, size_t number, struct slice path)
+{
+    void **told = map_at(&renewal->led_away, path);
+
+    if (!*told && number < renewal->plan->step_count)
+        renewal->renewed(renewal->argument, number, false);
+    *told = renewal;
+}
+
+static bool renew(struct renewal *renewal, size_t number, struct error *err)
 {
     struct slice path = place_at(renewal->plan, number);
     FD_CLEANUP int place = open_there(AT_FDCWD, path, 0);
     FD_CLEANUP int mount = -1;
     struct statx status;
 
+    if (place < 0 && errno == ELOOP)
+        tell_led_away(renewal, number, path);
     /* The supervisor, who answers for some masks, is not asked anything. */
     if (place < 0 || statx(place, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &status) < 0 ||
         status.stx_attributes & STATX_ATTR_MOUNT_ROOT)
@@ -206,12 +248,12 @@ static bool renew(const struct renewal *renewal, size_t number, struct error *er
         return errno == ENOENT || /* it is gone already, which will be told, too */
                error_set_errno(err, errno, "cannot hide %.*s, which has come into being on the host", (int)path.len,
                                path.ptr);
-    renewal->renewed(renewal->argument, number);
+    renewal->renewed(renewal->argument, number, true);
     return true;
 }
 
 /* Those that are called so; all of them for an empty name. */
-static bool renew_named(const struct renewal *renewal, struct slice name, struct error *err)
+static bool renew_named(struct renewal *renewal, struct slice name, struct error *err)
 {
     for (size_t i = 0; i < place_count(renewal->plan); i++) {
         struct slice path = place_at(renewal->plan, i);
@@ -221,8 +263,8 @@ static bool renew_named(const struct renewal *renewal, struct slice name, struct
     return true;
 }
 
-/* `*lost`: not all that is to be watched is. */
-static bool hear(const struct renewal *renewal, const char *events, size_t size, bool *lost, struct error *err)
+/* `*lost`: not all that is to be watched is. What follows need not be heard then: all will be looked at. */
+static bool hear(struct renewal *renewal, const char *events, size_t size, bool *lost, struct error *err)
 {
     struct inotify_event event;
 
@@ -257,12 +299,14 @@ enum renewal_news renewal_look(struct renewal *renewal, struct error *err)
 
     if (renewal->scratch < 0)
         return RENEWAL_GOES_ON;
-    if (renewal->changes < 0)
-        return deadline_is_over(&renewal->due) ? begin(renewal, err) : RENEWAL_GOES_ON;
-    for (int i = 0; i < READS_MAX && !lost; i++) {
+    if (renewal->changes < 0 && !deadline_is_over(&renewal->due))
+        return RENEWAL_GOES_ON;
+    if (renewal->changes < 0 || (renewal->blind && deadline_is_over(&renewal->due)))
+        lost = true;
+    for (int i = 0; i < READS_MAX && renewal->changes >= 0; i++) {
         ssize_t size = read(renewal->changes, events, sizeof events);
         if (size <= 0)
-            return RENEWAL_GOES_ON;
+            break;
         if (!hear(renewal, events, (size_t)size, &lost, err))
             return RENEWAL_FAILED;
     }

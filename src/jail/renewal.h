@@ -13,11 +13,16 @@ struct renewal {
     const struct plan *plan;
     int scratch; /* -1: nothing is to be renewed */
     int changes; /* inotify; -1: not yet, or there is none to be had */
+    bool blind;  /* not all that is to be watched is: there is no inotify instance, or there are too few watches */
+    bool told_blind;
     struct deadline due;
-    struct arena arena; /* what the maps are in */
-    struct map watched; /* directories that hold masks, and are watched with all above them */
-    struct map names;   /* what appears under one of them is looked at; -> whether it may be a directory above a mask */
-    void (*renewed)(void *argument, size_t number); /* as jail_listener has it */
+    struct map led_away; /* places that were told of, because a directory above them is a link */
+    struct arena arena;  /* what the maps below are in */
+    struct map watches;  /* their numbers, as bytes */
+    struct map watched;  /* directories that hold masks, and are watched with all above them */
+    struct map names; /* what appears under one of them is looked at; -> whether it may be a directory above a mask */
+    void (*renewed)(void *argument, size_t number, bool hidden); /* as jail_listener has it */
+    bool (*tell_blind)(void *argument);                          /* false: it could not be told now */
     void *argument;
 };
 

@@ -199,16 +199,21 @@ static bool write_places(struct slice places)
     return first;
 }
 
+/* Read first: commands before this one may have left no room for another file, not even for a moment. */
 static bool agree_on_places(const struct plan *plan, int *why, struct error *err)
 {
     struct text places = text_in(plan->arena);
     struct slice first;
+    bool absent = false;
 
     append_places(plan, &places);
-    bool written = write_places(text_slice(&places));
-    if (!written && errno != EEXIST)
-        return error_set_errno(err, errno, "cannot note the places of mounts in the session's /tmp");
-    if (!file_read("/" PLACES, PLACES_MAX, plan->arena, &first, NULL, err))
+    bool known = file_read("/" PLACES, PLACES_MAX, plan->arena, &first, &absent, err);
+    if (absent) {
+        if (!write_places(text_slice(&places)) && errno != EEXIST)
+            return error_set_errno(err, errno, "cannot note the places of mounts in the session's /tmp");
+        known = file_read("/" PLACES, PLACES_MAX, plan->arena, &first, NULL, err);
+    }
+    if (!known)
         return false;
     if (slice_equal(first, text_slice(&places)))
         return true;

@@ -268,8 +268,15 @@ static bool hear_report(struct supervised *run, const struct report *report)
         supervise_say_limit(run, (enum jail_limit)report->value, report->error.text);
         return true;
     case REPORT_RENEWED:
+    case REPORT_LED_AWAY:
         if (run->listener)
-            run->listener->renewed(run->listener->argument, (size_t)report->value);
+            run->listener->renewed(run->listener->argument, (size_t)report->value, report->kind == REPORT_RENEWED);
+        return true;
+    case REPORT_BLIND:
+        log_warning(
+            "the kernel does not tell of all changes, because this user's inotify instances or watches are used "
+            "up: what is hidden is looked at five times a second instead, and what the host puts in its place may "
+            "be seen for as long (more can be had by fs.inotify.max_user_watches and max_user_instances)");
         return true;
     case REPORT_SAID:
         log_error("%s", report->error.text);

@@ -328,7 +328,7 @@ static void tell_limit(void *argument, enum jail_limit limit, const char *words)
 
 /* ---- masks ---- */
 
-static void tell_renewed(void *argument, size_t number)
+static void tell_renewed(void *argument, size_t number, bool hidden)
 {
     struct events *events = argument;
     const struct plan *plan = &events->session->plan;
@@ -352,7 +352,10 @@ static void tell_renewed(void *argument, size_t number)
         return;
     }
     /* The doorman let nobody open it meanwhile. */
-    if (plan->doorman.performs_reads) {
+    if (!hidden) {
+        event.apart = SLICE("led away");
+        event.reason = SLICE("not hidden any more: a directory above it is a link now");
+    } else if (plan->doorman.performs_reads) {
         event.apart = (struct slice){0};
         event.reason = SLICE("replaced or made on the host while the command ran, and hidden all the time");
     }

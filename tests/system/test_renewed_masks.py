@@ -15,6 +15,7 @@ from judging import as_person, outside, processes, start, wait_until
 PYTHON = "/usr/bin/python3"
 LIBC = ctypes.CDLL(None, use_errno=True)
 AT_FDCWD, RENAME_EXCHANGE = -100, 2
+LOOKED_AT = "what is hidden is looked at five times a second instead"
 QUEUE = pathlib.Path("/proc/sys/fs/inotify/max_queued_events")
 
 # Reads what each line names until it is refused, or for as many seconds as the line says, and tells which.
@@ -49,7 +50,7 @@ def name_of(pid):
 class Reader:
     """A run in which a program reads what it is told to."""
 
-    def __init__(self, person, *options, before=(), awaited=()):
+    def __init__(self, person, *options, before=(), awaited=(), program=READER):
         person.file("secret", "the secret\n")
         person.file("conf/deep/key", "the key\n")
         person.file("vault/key", "the key\n")
@@ -59,7 +60,7 @@ class Reader:
             "denyRead": [str(person.project / name) for name in (*names, *awaited)]}})
         self.person = person
         self.events = person.file("../events.json", "")
-        words = ["run", *options, "--events", self.events, "-s", settings, "--", PYTHON, "-c", READER]
+        words = ["run", *options, "--events", self.events, "-s", settings, "--", PYTHON, "-c", program]
         if before:
             self.run = subprocess.Popen([*before, person.binaries / "cloche", *words], cwd=person.project,
                                         env=person.environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -138,6 +139,7 @@ def test_what_the_host_puts_in_the_place_of_something_hidden_is_hidden_and_told(
     said, renewed = reader.end()
     assert list(renewed) == [str(reader.person.project / name)]
     assert "not hidden all the time" in said and f"{reader.person.project / name}: replaced on the host" in said
+    assert LOOKED_AT not in said
 
 
 def test_what_was_hidden_stays_hidden_under_its_new_name(reader):
@@ -249,7 +251,7 @@ def test_explain_says_when_it_is_hidden(person):
     assert answer.startswith("denied") and "held by mount" in answer
 
 
-def test_a_link_above_leads_no_mask_astray(reader):
+def test_a_link_above_leads_no_mask_astray_and_is_told(reader):
     person = reader.person
     person.file("other/deep/key", "another\n")
     outside(person, "mv conf old; ln -s other conf; echo new >x; mv x secret")
@@ -257,6 +259,9 @@ def test_a_link_above_leads_no_mask_astray(reader):
     assert reader.read("other/deep/key", 0) == "seen"
     outside(person, "rm conf; mkdir -p conf/deep; echo new >conf/deep/key")
     assert reader.read("conf/deep/key") == "hidden"
+    said = reader.end()[0]
+    assert f"{person.project / 'conf/deep/key'}: not hidden any more: a directory above it is a link now" in said
+    assert f"{person.project / 'secret'}: not hidden any more" not in said
 
 
 def test_what_is_allowed_by_its_own_name_stays_in_sight_when_it_comes(person, run):
@@ -268,10 +273,16 @@ def test_what_is_allowed_by_its_own_name_stays_in_sight_when_it_comes(person, ru
     assert reader.read(tools / "credentials.toml", 0) == "seen"
 
 
-def test_where_changes_are_not_told_places_are_looked_at_from_time_to_time(person):
-    """A user has so many inotify instances, and may have as many runs."""
-    none_left = ["unshare", "--user", "--map-root-user", "sh", "-ec", 'echo 0 >/proc/sys/user/max_inotify_instances; exec "$@"', "sh"]
-    reader = Reader(person, before=none_left)
+def with_limit(name, most):
+    """In a user namespace of its own, so that nobody else is short of them."""
+    return ["unshare", "--user", "--map-root-user", "sh", "-ec", f'echo {most} >/proc/sys/user/{name}; exec "$@"', "sh"]
+
+
+# With 0 nothing is watched, with 3 a part of it.
+@pytest.mark.parametrize("name, most", [("max_inotify_instances", 0), ("max_inotify_watches", 0), ("max_inotify_watches", 3)])
+def test_where_changes_are_not_told_places_are_looked_at_from_time_to_time(person, name, most):
+    """A user has so many inotify instances and watches, and may have as many runs."""
+    reader = Reader(person, before=with_limit(name, most))
     try:
         for _ in range(2):
             outside(person, "echo new >x; mv x secret; rm -r conf; mkdir -p conf/deep; echo new >conf/deep/key")
@@ -279,6 +290,46 @@ def test_where_changes_are_not_told_places_are_looked_at_from_time_to_time(perso
             assert reader.read("conf/deep/key") == "hidden"
         said, renewed = reader.end()
         assert set(renewed) == {str(person.project / name) for name in ("secret", "conf/deep/key")}
+        assert said.count(LOOKED_AT) == 1
+    finally:
+        reader.run.kill()
+
+
+# Takes every watch that there is, and that anybody gives back. The file `full` tells that there is none left.
+GREEDY = """
+import ctypes, os, threading, time
+libc = ctypes.CDLL(None)
+mine = libc.inotify_init()
+def take():
+    number = 0
+    while True:
+        if libc.inotify_add_watch(mine, b"/tmp/%d" % number, 0x100) >= 0:
+            number += 1
+        elif not os.path.exists("full"):
+            open("full", "w").close()
+def begin():
+    while not os.path.exists("begin"):
+        time.sleep(0.01)
+    for number in range(1000):
+        open("/tmp/%d" % number, "w").close()
+    take()
+threading.Thread(target=begin, daemon=True).start()
+""" + READER
+
+
+def test_a_command_that_takes_all_watches_loses_no_mask(person):
+    """The host moves a directory above a mask meanwhile, so that pid 1 has to watch others."""
+    reader = Reader(person, before=with_limit("max_inotify_watches", 500), program=GREEDY)
+    try:
+        person.file("begin")
+        assert wait_until((person.project / "full").exists)
+        for _ in range(5):
+            outside(person, "mv conf x; sleep 0.05; mv x conf; sleep 0.05")
+        outside(person, "echo new >x; mv x secret; rm -r conf; mkdir -p conf/deep; echo new >conf/deep/key")
+        assert reader.read("secret") == "hidden"
+        assert reader.read("conf/deep/key") == "hidden"
+        assert reader.read("plain", 0) == "seen"
+        assert set(reader.end()[1]) == {str(person.project / name) for name in ("secret", "conf/deep/key")}
     finally:
         reader.run.kill()
 

@@ -95,6 +95,25 @@ def test_neither_the_host_nor_another_session_nor_a_run_without_one_sees_it(pers
         host.unlink()
 
 
+FILL = """
+import itertools, os
+try:
+    for number in itertools.count():
+        os.close(os.open(f"/tmp/f{number}", os.O_CREAT | os.O_WRONLY))
+except OSError as problem:
+    print(os.strerror(problem.errno))
+"""
+
+
+def test_a_command_that_leaves_no_room_keeps_no_other_from_running(person, hold):
+    policy = person.file(person.home / "small.json", {**SHARED, "limits": {"memory": "64M"}})
+    place = hold("-s", policy).place
+    filled = person.cloche("run", "-q", "-s", policy, "--session-tmp", place, "/usr/bin/python3", "-c", FILL)
+    assert filled.stdout == os.strerror(errno.ENOSPC) + "\n", filled
+    assert sh(person, place, policy, "touch /tmp/more").returncode == 1
+    assert sh(person, place, policy, "find /tmp -name 'f*' -delete; touch /tmp/more && ls /tmp").stdout == "more\n"
+
+
 def test_a_run_by_itself_is_a_session_of_one(person, policy):
     assert person.cloche("run", "-q", "-s", policy, "-c", "echo x > /tmp/a && cat /tmp/a").stdout == "x\n"
     assert person.cloche("run", "-q", "-s", policy, "-c", "ls -A /tmp").stdout == ""
