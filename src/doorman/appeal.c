@@ -159,6 +159,9 @@ static enum doorman_reply ask(struct worker *worker, enum operation operation)
         send_question(worker);
         reply = wait_for_reply(worker);
     }
+    /* No link stands at a name that was granted for longer. */
+    if (reply == REPLY_RUN && worker->request->kind == REQUEST_SYMLINK)
+        reply = REPLY_ONCE;
     if ((reply == REPLY_RUN || reply == REPLY_DIRECTORY) &&
         !grants_add(house, operation, granted_by(house, reply, operation, object_of(&worker->noticed)), true))
         reply = REPLY_ONCE;

@@ -137,6 +137,23 @@ bool grants_cover_any(const struct house *house, struct slice object)
     return grants_cover(house, OPERATION_READ, object) || grants_cover(house, OPERATION_UNIX, object);
 }
 
+bool grants_lead_by(const struct house *house, struct slice path, bool below)
+{
+    struct grants *grants = house->grants;
+    bool found = false;
+
+    if (!grants)
+        return false;
+    pthread_mutex_lock(&grants->mutex);
+    for (size_t i = 0; !found && i < grants->count; i++) {
+        const struct granted *item = &grants->items[i];
+        found =
+            item->term == TERM_RUN && path_covers(path, item->object) && !(below && slice_equal(path, item->object));
+    }
+    pthread_mutex_unlock(&grants->mutex);
+    return found;
+}
+
 bool grants_is_refused(const struct house *house, enum operation operation, struct slice object)
 {
     struct grants *grants = house->grants;

@@ -25,6 +25,10 @@ void grants_refuse(struct house *house, enum operation operation, struct slice o
 bool grants_cover(const struct house *house, enum operation operation, struct slice object);
 bool grants_cover_any(const struct house *house, struct slice object);
 
+/* Does `path` lead to what was granted for the run, or is it that name itself (unless `below`)? Who chooses what
+ * stands there chooses what was granted: in later runs too, where it was granted for good. */
+bool grants_lead_by(const struct house *house, struct slice path, bool below);
+
 /* Is nobody to be asked about it again? */
 bool grants_is_refused(const struct house *house, enum operation operation, struct slice object);
 

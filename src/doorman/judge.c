@@ -375,7 +375,7 @@ int judge_link_name(struct house *house, const struct name *name)
     if (name->kind != NAME_KNOWN)
         return 0;
     /* It would choose what a rule about something below it speaks of. */
-    if (policy_names_below(house->policy, path))
+    if (policy_names_below(house->policy, path) || grants_lead_by(house, path, false))
         return EACCES;
     if (!protect_is_prefix(house->policy, path) ||
         decide_real_path(house->policy, OPERATION_WRITE, path).backing != BACKING_HOST)
@@ -498,6 +498,9 @@ int judge_move(struct house *house, const struct place *place, const struct entr
         return judge_link_name(house, &target->name);
     if (source->type != S_IFDIR)
         return 0;
+    /* There may be a link in it. */
+    if (grants_lead_by(house, to, true))
+        return EACCES;
     FD_CLEANUP int directory = place_open_directory(place);
     return directory < 0 ? errno : judge_directory_move(house, directory, from, to);
 }

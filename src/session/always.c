@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define BESIDE ".XXXXXX"
+
 enum { POLICY_MAX = 1024 * 1024 };
 
 static const char *users_policy(struct arena *arena, const struct session *session)
@@ -31,7 +33,33 @@ static const char *users_policy(struct arena *arena, const struct session *sessi
                         session->around.home.ptr);
 }
 
-const char *always_file(struct arena *arena, const struct session *session, struct error *err)
+/* The name itself, links followed as far as there is anything. */
+static struct slice followed(struct arena *arena, struct slice path)
+{
+    struct slice there = path;
+    char real[PATH_MAX];
+
+    while (there.len > 1 && !realpath(arena_slice(arena, there).ptr, real))
+        there = path_parent(there);
+    if (there.len <= 1)
+        return path;
+    return path_normal(arena, slice_of(arena_string(arena, real)),
+                       slice_from(path, there.len + (path.len > there.len)));
+}
+
+/* Whoever can write beside the policy gets hold of the file that is to take its place, and what can write above it
+ * puts another directory there. What is private to the run is not where the policy lies. */
+static bool is_exposed(const struct session *session, struct slice path)
+{
+    for (; path.len > 1; path = path_parent(path)) {
+        struct decision decision = decide_real_path(&session->policy, OPERATION_WRITE, path);
+        if (decision.allowed && (decision.backing == BACKING_HOST || decision.backing == BACKING_SESSION))
+            return true;
+    }
+    return false;
+}
+
+static const char *governing_file(struct arena *arena, const struct session *session, struct error *err)
 {
     const struct policy_source *last = &session->sources[session->source_count - 1];
     bool found = session->request->source_count == 0;
@@ -52,6 +80,42 @@ const char *always_file(struct arena *arena, const struct session *session, stru
         return NULL;
     }
     return last->name;
+}
+
+static struct slice absolute(struct arena *arena, const char *name)
+{
+    char here[PATH_MAX];
+
+    if (name[0] == '/' || !getcwd(here, sizeof here))
+        return path_normal(arena, SLICE("/"), slice_of(name));
+    return path_normal(arena, slice_of(here), slice_of(name));
+}
+
+const char *always_file(struct arena *arena, const struct session *session, struct error *err)
+{
+    const char *name = governing_file(arena, session, err);
+
+    if (!name)
+        return NULL;
+    struct slice path = absolute(arena, name);
+    struct slice real = followed(arena, path);
+    const char *beside = arena_printf(arena, "%.*s" BESIDE, (int)real.len, real.ptr);
+    if (is_exposed(session, path) || is_exposed(session, real) || is_exposed(session, slice_of(beside))) {
+        error_set(err, ALWAYS_EXPOSED);
+        return NULL;
+    }
+    return name;
+}
+
+bool always_lies_below(struct arena *arena, const struct session *session, struct slice path)
+{
+    struct error ignored;
+    const char *name = governing_file(arena, session, &ignored);
+
+    if (!name)
+        return false;
+    struct slice file = absolute(arena, name);
+    return path_covers(path, file) || path_covers(path, followed(arena, file));
 }
 
 /* Where there is none yet: what governed until now, and nothing else. */
@@ -110,7 +174,7 @@ static bool make_directories(struct arena *arena, const char *file, struct error
 
 static bool write_file(struct arena *arena, const struct policy_file *file, struct slice text, struct error *err)
 {
-    char *beside = arena_printf(arena, "%s.XXXXXX", file->path);
+    char *beside = arena_printf(arena, "%s" BESIDE, file->path);
 
     if (file->is_new && !make_directories(arena, file->path, err))
         return false;
@@ -150,6 +214,17 @@ static bool can_be_written(struct slice object)
     return object.len > 0;
 }
 
+/* A rule speaks of what a link leads to: it would be about something that nobody was asked about. */
+static bool is_link_free(struct arena *arena, enum operation operation, struct slice object)
+{
+    struct stat status;
+
+    if (operation == OPERATION_CONNECT || object.ptr[0] != '/')
+        return true;
+    return slice_equal(followed(arena, object), object) &&
+           !(lstat(arena_slice(arena, object).ptr, &status) == 0 && S_ISLNK(status.st_mode));
+}
+
 bool always_add(struct arena *arena, const struct session *session, enum operation operation, struct slice object,
                 const char **change, struct error *err)
 {
@@ -164,6 +239,8 @@ bool always_add(struct arena *arena, const struct session *session, enum operati
 
     if (!can_be_written(object))
         return error_set(err, "its name has signs that mean something else in a policy");
+    if (!is_link_free(arena, operation, object))
+        return error_set(err, "a link stands at its name, or above it");
     if (!name || !read_file(arena, session, name, &file, err) ||
         !edit_add(arena, file.text, name, section, key, object, &edited, err) ||
         !check(arena, session, name, edited, err) || !write_file(arena, &file, edited, err))

@@ -45,13 +45,13 @@ const char *ask_text_said(enum asking_reply reply)
     return "cloche: refused\n";
 }
 
-static const char *wants_to(enum operation operation)
+static const char *wants_to(const struct ask_text *about)
 {
-    switch (operation) {
+    switch (about->operation) {
     case OPERATION_READ:
         return "wants to read (to execute it takes a new run)";
     case OPERATION_WRITE:
-        return "wants to make, change or remove";
+        return about->makes_link ? "wants to make a symbolic link at" : "wants to make, change or remove";
     case OPERATION_UNIX:
         return "wants to connect to the socket";
     default:
@@ -107,18 +107,19 @@ const char *ask_text_question(struct arena *arena, const struct ask_text *about,
     } else {
         text_append_string(&out, "The command");
     }
-    text_appendf(&out, " %s\n    ", wants_to(about->operation));
+    text_appendf(&out, " %s\n    ", wants_to(about));
     append_object(&out, about);
     text_append_string(&out, "\n  which nothing in the policy allows.\n"
-                             "  o  allow it once\n"
-                             "  r  allow it for this run");
-    text_append_string(&out, about->operation == OPERATION_WRITE ? ", and what lies below it\n" : "\n");
+                             "  o  allow it once\n");
+    if (!about->makes_link)
+        text_appendf(&out, "  r  allow it for this run%s\n",
+                     about->operation == OPERATION_WRITE ? ", and what lies below it" : "");
     if (about->directory.len) {
         text_append_string(&out, "  d  allow all of ");
         append_name(&out, about->directory);
         text_append_string(&out, " for this run\n");
     }
-    if (file)
+    if (file && !about->makes_link)
         text_appendf(&out, "  a  allow it always: adds it to %s\n", escaped(arena, slice_of(file)));
     text_appendf(&out,
                  "  n  refuse it\n"

@@ -20,6 +20,7 @@ struct ask_text {
     struct slice directory; /* could be allowed as a whole; empty: there is none */
     struct slice program;
     int process;
+    bool makes_link; /* which is allowed once, or with its directory */
 };
 
 /* At a terminal. `file` is where "always" would be written; NULL: it cannot be. */

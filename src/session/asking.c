@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -88,6 +89,15 @@ static struct slice directory_of(const struct asking *asking, const struct askin
     return decide_grantable_directory(&asking->session->policy, about.object);
 }
 
+static bool makes_link(int call)
+{
+#ifdef SYS_symlink
+    if (call == SYS_symlink)
+        return true;
+#endif
+    return call == SYS_symlinkat;
+}
+
 static struct ask_text describe(const struct asking_open *open)
 {
     const struct doorman_record *record = open->record;
@@ -102,6 +112,7 @@ static struct ask_text describe(const struct asking_open *open)
         .object = {record->text, record->path_length},
         .program = {record->text + record->path_length, record->program_length},
         .process = record->process,
+        .makes_link = makes_link(record->call),
     };
 }
 
@@ -231,7 +242,7 @@ static void show_next(struct asking *asking)
     }
     struct ask_text about = describe(asking->shown);
     about.directory = directory_of(asking, asking->shown);
-    const char *file = always_file(&arena, asking->session, &err);
+    const char *file = asking->policy_is_exposed ? NULL : always_file(&arena, asking->session, &err);
     asking->mistakes = 0;
     asking->shown->until = now() + SHOWN_MS;
     prompt_put(asking->prompt, ask_text_question(&arena, &about, file));
@@ -265,11 +276,34 @@ static void keep_always(struct asking *asking)
     const char *change;
     struct error err;
 
-    if (always_add(&arena, asking->session, about.operation, ask_text_entry(&arena, &about), &change, &err))
+    bool kept = asking->policy_is_exposed ? error_set(&err, ALWAYS_EXPOSED)
+                                          : always_add(&arena, asking->session, about.operation,
+                                                       ask_text_entry(&arena, &about), &change, &err);
+    if (kept)
         prompt_say(asking->prompt, arena_printf(&arena, "cloche: allowed, now and from now on, by %s", change));
     else
         prompt_say(asking->prompt, arena_printf(&arena, "cloche: allowed for this run only: %s\n",
                                                 escaped(&arena, slice_of(err.text))));
+}
+
+/* Is this an answer to what was asked? */
+static bool is_offered(const struct asking *asking, enum asking_reply reply)
+{
+    if (reply == ASKING_DIRECTORY)
+        return directory_of(asking, asking->shown).len > 0;
+    return (reply != ASKING_RUN && reply != ASKING_ALWAYS) || !describe(asking->shown).makes_link;
+}
+
+/* Whoever may write where the policy file lies could get hold of one that is written there. */
+static void note_exposure(struct asking *asking, enum asking_reply reply)
+{
+    struct arena arena ARENA_CLEANUP = {0};
+    const struct ask_text about = describe(asking->shown);
+    struct slice granted = reply == ASKING_DIRECTORY ? directory_of(asking, asking->shown) : about.object;
+
+    if (about.operation == OPERATION_WRITE && reply != ASKING_NO && reply != ASKING_NEVER &&
+        always_lies_below(&arena, asking->session, granted))
+        asking->policy_is_exposed = true;
 }
 
 /* There is nobody to answer, or somebody who does not want to wait: all that waits is refused. */
@@ -294,14 +328,14 @@ static void answered(void *argument, const char *word)
         refuse_all(asking);
         return;
     }
-    bool understood =
-        ask_text_reply(word, &reply) && (reply != ASKING_DIRECTORY || directory_of(asking, asking->shown).len > 0);
+    bool understood = ask_text_reply(word, &reply) && is_offered(asking, reply);
     if (!understood && ++asking->mistakes < MISTAKES_MAX) {
         prompt_again(asking->prompt, ASK_AGAIN);
         return;
     }
     if (!understood)
         reply = ASKING_NO;
+    note_exposure(asking, reply);
     if (reply == ASKING_ALWAYS)
         keep_always(asking);
     else

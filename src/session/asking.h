@@ -54,8 +54,9 @@ struct asking {
     struct asking_open *shown;      /* at the terminal; NULL: none */
     uint64_t shown_at[ASKING_RATE]; /* when the last ones were, in turn */
     size_t shown_count;
-    int mistakes;  /* words that are no answer to the one that is shown */
-    bool too_many; /* have been asked, or one was spoiled: nothing is any more */
+    int mistakes;           /* words that are no answer to the one that is shown */
+    bool too_many;          /* have been asked, or one was spoiled: nothing is any more */
+    bool policy_is_exposed; /* by an answer: nothing is written to it any more */
     struct jail_watch *watches;
     int doorman; /* where it waits for its answers; -1: there is none */
     /* The network's question is judged again: with the answer, or NULL: by policy alone. */

@@ -311,6 +311,110 @@ def test_a_name_that_would_be_a_pattern_is_not_written_down(desk):
     assert desk.policy.read_text() == POLICY and os.listdir(desk.place) == ["*"]
 
 
+EXPOSED = "allowed for this run only: the policy lies where the run may write"
+
+
+def test_always_is_not_to_be_had_where_the_run_can_write_beside_the_policy(person, ask, place):
+    """Whoever can open the file that is to take the policy's place has the whole policy."""
+    inside, outside = person.file("policy.json", POLICY), person.file(person.home / "mine/policy.json", POLICY)
+    before = inside.stat()
+    screen = ask(f"echo x > {place}/made; echo rc=$?", "-s", "policy.json")
+    assert "allow it always" not in answer(screen, "a")
+    said = rest(screen)
+    assert EXPOSED in said and "rc=0" in said
+    assert inside.read_text() == POLICY and (inside.stat().st_ino, inside.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    screen = ask(f"echo x > {place}/other; echo rc=$?", "-s", outside)
+    assert f"allow it always: adds it to {outside}" in answer(screen, "a")
+    assert EXPOSED not in rest(screen) and f"{place}/other" in outside.read_text()
+
+
+def test_always_is_not_to_be_had_where_the_users_own_policy_lies_in_the_project(person, terminal, place):
+    cloche = person.binaries / "cloche"
+    person.directory(person.project / "house")
+    for settings in (f"XDG_CONFIG_HOME={person.project}/conf", f"HOME={person.project}/house"):
+        screen = terminal("env", settings, cloche, "run", "-C", person.project, "--ask", "sh", "-c", f"echo x > {place}/made; echo rc=$?")
+        assert "allow it always" not in answer(screen, "a")
+        said = rest(screen)
+        assert EXPOSED in said and "rc=0" in said
+        assert not list(person.project.rglob("policy.json*"))
+
+
+def test_always_is_not_to_be_had_after_the_policys_own_directory_was_allowed(desk):
+    policy = desk.person.file(desk.place / "conf/policy.json", POLICY)
+    screen = desk.ask(f"echo x > {policy.parent}/one; echo x > {desk.place}/two; echo rc=$?", "-s", policy)
+    assert "allow it always" in answer(screen, "d")
+    assert "allow it always" not in answer(screen, "a")
+    said = rest(screen)
+    assert EXPOSED in said and "rc=0" in said and policy.read_text() == POLICY
+    assert sorted(os.listdir(policy.parent)) == ["one", "policy.json"]
+
+
+def test_a_link_is_allowed_once_and_never_always(desk):
+    screen = desk.ask(f"ln -s /etc {desk.place}/made; echo rc=$?; rm -f {desk.place}/made; echo rc=$?")
+    shown = answer(screen, "a")
+    assert "wants to make a symbolic link at" in shown and "always" not in shown and "r  allow" not in shown
+    screen.expect("Please answer with")
+    screen.type("r\r")
+    screen.expect("Please answer with")
+    screen.type("o\r")
+    screen.expect("rc=0")
+    # And what is a link by then is not written down: a rule would speak of what it leads to.
+    assert "wants to make, change or remove" in answer(screen, "a")
+    said = rest(screen)
+    assert "allowed for this run only: a link stands at its name" in said and "rc=0" in said
+    assert desk.policy.read_text() == POLICY and os.listdir(desk.place) == []
+
+
+EXCHANGE = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+print("exchanged", libc.renameat2(-100, sys.argv[1].encode(), -100, sys.argv[2].encode(), 2))
+"""
+
+
+def test_at_a_name_that_was_granted_no_link_can_be_made(person, ask, place):
+    """The next run's rule would speak of what the link leads to."""
+    victim = person.file(place / "victim/file", "old\n")
+    person.file("exchange.py", EXCHANGE)
+    for directory in ("out", "spare"):
+        person.directory(place / directory)
+    made, spare = place / "out/made", place / "spare"
+    screen = ask(f"""
+        echo x > {made}; echo made=$?
+        ln -s {victim.parent} {spare}/link; ln -s {victim.parent} {spare}/second; echo spare=$?
+        rm -f {made}; echo removed=$?; ln -s {victim.parent} {made}; echo symlink=$?
+        mv -fT {spare}/link {made}; echo rename=$?; ln -P {spare}/link {made}; echo link=$?
+        echo again > {made}; echo written=$?
+        python3 exchange.py {spare}/link {made}; python3 exchange.py {made} {spare}/link
+        mv -f {spare}/second {spare}/third; echo beside=$?""")
+    answer(screen, "a")
+    screen.expect("made=0")
+    assert "symbolic link" in answer(screen, "d")
+    said = rest(screen)
+    for expected in ("spare=0", "removed=0", "symlink=1", "rename=1", "link=1", "written=0", "beside=0"):
+        assert expected in said, said
+    assert said.count("exchanged -1") == 2 and "cloche asks" not in said
+    assert not made.is_symlink() and made.read_text() == "again\n" and (spare / "third").is_symlink()
+    person.cloche("run", "sh", "-c", f"echo next >> {made}; echo new > {victim}; echo new > {made}/file")
+    assert made.read_text() == "again\nnext\n" and victim.read_text() == "old\n"
+
+
+def test_above_a_name_that_was_granted_nothing_else_can_be_put(desk):
+    for name in ("out/deep", "out/other"):
+        desk.person.directory(desk.place / name)
+    out = desk.place / "out"
+    screen = desk.ask(f"""
+        echo x > {out}/deep/made; echo x > {out}/first; echo first=$?
+        ln -s /etc {out}/other/made; echo other=$?; mv -f {out}/deep {out}/moved; echo moved=$?
+        ln -s other {out}/deep; echo symlink=$?; mv -f {out}/other {out}/deep; echo rename=$?; mv -f {out}/other {out}/free; echo free=$?""")
+    answer(screen, "a")
+    answer(screen, "d")
+    said = rest(screen)
+    for expected in ("first=0", "other=0", "moved=0", "symlink=1", "rename=1", "free=0"):
+        assert expected in said, said
+    assert sorted(os.listdir(out)) == ["first", "free", "moved"] and "out/deep/made" in desk.policy.read_text()
+
+
 # What nobody is asked about
 
 
