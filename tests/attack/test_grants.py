@@ -67,11 +67,11 @@ def answer_all(ours, place, term, asked):
         if "ask" not in said:
             continue
         path = pathlib.Path(next(said[kind] for kind in ("write", "read", "unix", "host") if kind in said))
-        allowed = path in (place.path / "link-1", place.path / "link-2", place.path / "prepared") or \
-            path == place.path / "new" or place.path / "new" in path.parents
+        is_link = path in (place.path / "link-1", place.path / "link-2")
+        allowed = is_link or path in (place.path / "prepared", place.path / "new") or place.path / "new" in path.parents
         asked.append((path, allowed))
         reply = {"answer": said["ask"], "allow": allowed}
-        if not allowed or term == "run":
+        if not allowed or (term == "run" and not is_link):  # no link may stand at a name that was granted for the run
             reply["for"] = "run"
         ours.sendall(json.dumps(reply).encode() + b"\n")
 

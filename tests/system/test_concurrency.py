@@ -105,7 +105,9 @@ def test_two_hundred_runs_at_once_all_end_with_their_own_status(person, mark):
         os.close(held)
     for number, run in enumerate(runs):
         said, complaints = run.communicate(timeout=PATIENCE)
-        assert (said, complaints, run.returncode) == ("late\n", "", number % 100)
+        assert (said, run.returncode) == ("late\n", number % 100)
+        # A user has 128 inotify instances; who gets none says so.
+        assert not complaints or ("inotify instances" in complaints and complaints.count("\n") == 1), complaints
     assert not processes(mark)
     assert sorted(os.listdir(person.project)) == sorted(f"made-{number}" for number in range(AT_ONCE))
 
