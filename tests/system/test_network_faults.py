@@ -362,6 +362,7 @@ try:
     print("end", size > 0)
 except OSError as error:
     print(error.strerror, size > 0)
+time.sleep(0.5)  # else the run may be over before anybody notices
 """
 
 
