@@ -96,11 +96,15 @@ static struct container walk(const struct editor *editor, size_t open, const cha
 /* The white space that the line of `at` begins with. */
 static struct slice indentation(const struct editor *editor, size_t at)
 {
+    const char *text = editor->original.ptr;
     size_t start = at;
 
-    while (start > 0 && editor->original.ptr[start - 1] != '\n')
+    while (start > 0 && text[start - 1] != '\n')
         start--;
-    return (struct slice){editor->original.ptr + start, strspn(editor->original.ptr + start, " \t")};
+    size_t end = start;
+    while (end < at && (text[end] == ' ' || text[end] == '\t'))
+        end++;
+    return (struct slice){text + start, end - start};
 }
 
 static bool has_newline(const struct editor *editor, size_t from, size_t to)
