@@ -90,10 +90,16 @@ bool directory_make(struct arena *arena, struct slice from, struct slice path, s
     return true;
 }
 
+bool terminal_takes_sequences(void)
+{
+    const char *kind = getenv("TERM");
+
+    return kind && *kind && strcmp(kind, "dumb") != 0;
+}
+
 bool fd_wants_colour(int fd)
 {
     const char *unwanted = getenv("NO_COLOR");
-    const char *terminal = getenv("TERM");
 
-    return !(unwanted && *unwanted) && terminal && *terminal && strcmp(terminal, "dumb") != 0 && isatty(fd);
+    return !(unwanted && *unwanted) && terminal_takes_sequences() && isatty(fd);
 }

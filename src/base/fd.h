@@ -35,7 +35,9 @@ bool file_read(const char *path, size_t limit, struct arena *arena, struct slice
 /* All of it, or false with errno. */
 bool fd_write_all(int fd, struct slice content);
 
-/* Is it a terminal that shows colours (TERM), to somebody who wants them (NO_COLOR)? */
+/* Does the user's terminal (TERM) understand more than letters? */
+bool terminal_takes_sequences(void);
+/* Is it such a terminal, and of somebody who wants colours (NO_COLOR)? */
 bool fd_wants_colour(int fd);
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/passing.h"
+#include "jail/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +24,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -162,8 +162,7 @@ void attending_end(struct attending *attending)
     if (attending->pid <= 0)
         return;
     attending_kill(attending);
-    while (waitpid(attending->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
+    spawn_wait(attending->pid);
     attending->pid = -1;
     munmap(attending->taken, sizeof *attending->taken);
     if (attending->attendant->ended)

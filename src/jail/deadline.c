@@ -1,13 +1,10 @@
 #include "jail/deadline.h"
 
-#include <time.h>
+#include "base/clock.h"
 
-static int64_t milliseconds_now(void)
+static int64_t now(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)milliseconds_now();
 }
 
 struct deadline deadline_in(uint64_t seconds)
@@ -21,12 +18,12 @@ struct deadline deadline_in(uint64_t seconds)
 
 struct deadline deadline_after(int64_t milliseconds)
 {
-    return (struct deadline){milliseconds_now() + milliseconds};
+    return (struct deadline){now() + milliseconds};
 }
 
 bool deadline_is_over(const struct deadline *deadline)
 {
-    return deadline->milliseconds && milliseconds_now() >= deadline->milliseconds;
+    return deadline->milliseconds && now() >= deadline->milliseconds;
 }
 
 int deadline_patience(const struct deadline *deadline)
@@ -35,6 +32,6 @@ int deadline_patience(const struct deadline *deadline)
 
     if (deadline->milliseconds == 0)
         return -1;
-    int64_t left = deadline->milliseconds - milliseconds_now();
+    int64_t left = deadline->milliseconds - now();
     return left <= 0 ? 0 : left > day ? (int)day : (int)left;
 }

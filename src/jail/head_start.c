@@ -16,8 +16,8 @@
 #include "jail/supervise.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* More than plans of thousands of rules need; what is not used costs nothing. */
@@ -143,8 +143,7 @@ void jail_abandon(struct head_start *head_start)
     if (!head_start || head_start->child <= 0)
         return;
     kill(head_start->child, SIGKILL);
-    while (waitpid(head_start->child, NULL, 0) < 0 && errno == EINTR)
-        ;
+    spawn_wait(head_start->child);
     head_start->child = 0;
     fd_close(&head_start->doorman);
     fd_close(&head_start->control);

@@ -9,6 +9,7 @@
 #include "jail/init.h"
 #include "jail/private_directory.h"
 #include "jail/sampler.h"
+#include "jail/spawn.h"
 #include "jail/supervise.h"
 #include "jail/sweep.h"
 #include "jail/terminal.h"
@@ -47,12 +48,6 @@ static bool can_be_carried_out(struct error *err)
     if (getauxval(AT_SECURE))
         return error_set(err, "cloche must not be installed set-user-id: it needs no privilege. Take the bit away");
     return true;
-}
-
-static void wait_for_end(pid_t init)
-{
-    while (waitpid(init, NULL, 0) < 0 && errno == EINTR)
-        ;
 }
 
 static int status_of(int wait_status)
@@ -154,7 +149,7 @@ static enum jail_end start_in_namespaces(struct init *init, struct head_start *h
     head_start->child = 0;
     if (!attending_begin(&supervised->doorman, supervised->init, err)) {
         kill(supervised->init, SIGKILL);
-        wait_for_end(supervised->init);
+        spawn_wait(supervised->init);
         return JAIL_REFUSED;
     }
     if (supervised->network)
@@ -239,7 +234,7 @@ static enum jail_end run(struct supervised *supervised, char *const *argv, struc
         }
         tripwire_close(&supervised->tripwire);
         attending_kill(&supervised->doorman);
-        wait_for_end(supervised->init);
+        spawn_wait(supervised->init);
         attending_end(&supervised->doorman);
         if (!namespaces && !reported)
             clean_up_confined(plan);

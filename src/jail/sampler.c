@@ -8,11 +8,12 @@
  * now and then take the place of one of the command's.) */
 #include "jail/sampler.h"
 
+#include "base/clock.h"
+
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
-#include <time.h>
 
 enum {
     PERIOD_MIN = 10,
@@ -23,17 +24,9 @@ enum {
     BYTES_PER_MILLISECOND = 2 << 20
 };
 
-static int64_t milliseconds_on(clockid_t clock)
-{
-    struct timespec now;
-
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static int64_t now_in_milliseconds(void)
 {
-    return milliseconds_on(CLOCK_MONOTONIC);
+    return (int64_t)milliseconds_now();
 }
 
 static bool watches_processes(const struct plan *plan)
@@ -102,9 +95,9 @@ static void sample(struct sampler *sampler)
     struct usage usage;
     int64_t period = PERIOD_MAX;
 
-    int64_t start = milliseconds_on(CLOCK_PROCESS_CPUTIME_ID);
+    uint64_t start = milliseconds_on(CLOCK_PROCESS_CPUTIME_ID);
     measure(&sampler->meter, &usage);
-    int64_t cost = milliseconds_on(CLOCK_PROCESS_CPUTIME_ID) - start;
+    int64_t cost = (int64_t)(milliseconds_on(CLOCK_PROCESS_CPUTIME_ID) - start);
 
     if (watches_processes(plan))
         period = look_at_processes(sampler, usage.tasks);

@@ -24,6 +24,7 @@
 #include <linux/nsfs.h>
 #include <linux/openat2.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -31,7 +32,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define PLACES "places"
@@ -51,12 +51,6 @@ struct errand {
     int control; /* ours */
 };
 
-static void wait_for(pid_t child)
-{
-    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-        ;
-}
-
 static bool errand_ends_well(const struct errand *errand, bool *differs, struct error *err)
 {
     struct report report;
@@ -73,7 +67,7 @@ static bool errand_ends_well(const struct errand *errand, bool *differs, struct 
 static void errand_close(struct errand *errand)
 {
     fd_close(&errand->control);
-    wait_for(errand->child);
+    spawn_wait(errand->child);
 }
 
 static _Noreturn void fail_errand(int control, int why, const struct error *err)

@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char *explain(int errnum)
@@ -62,6 +63,12 @@ bool spawn_namespaces(int cgroup, pid_t *child, struct error *err)
         return fail(err);
     *child = (pid_t)result;
     return true;
+}
+
+void spawn_wait(pid_t child)
+{
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        ;
 }
 
 bool spawn_other_namespaces(struct error *err)

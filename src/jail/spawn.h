@@ -16,6 +16,9 @@ bool spawn_namespaces(int cgroup, pid_t *child, struct error *err);
 bool spawn_other_namespaces(struct error *err);
 bool spawn_network_namespace(struct error *err);
 
+/* Until the child has ended, however. */
+void spawn_wait(pid_t child);
+
 /* Did the kernel, by this errno, refuse the namespaces as such? It may lack a
  * kind of them, or forbid them, or its limits do. */
 bool spawn_is_forbidden(int errnum);

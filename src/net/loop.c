@@ -3,11 +3,11 @@
  * expire is the first of one of a few lists. */
 #include "net/loop.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 
 #include <errno.h>
 #include <sys/epoll.h>
-#include <time.h>
 
 enum { EVENTS_AT_ONCE = 256 };
 
@@ -47,17 +47,9 @@ struct link *link_take(struct link *list)
     return first;
 }
 
-static uint64_t milliseconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 bool loop_open(struct loop *loop)
 {
-    *loop = (struct loop){.epoll = epoll_create1(EPOLL_CLOEXEC), .now = milliseconds()};
+    *loop = (struct loop){.epoll = epoll_create1(EPOLL_CLOEXEC), .now = milliseconds_now()};
     for (int kind = 0; kind < LOOP_TIMER_KINDS; kind++)
         link_init(&loop->timers[kind]);
     link_init(&loop->errands);
@@ -162,7 +154,7 @@ bool loop_turn(struct loop *loop, int patience)
 
     if (count < 0 && errno != EINTR)
         return false;
-    loop->now = milliseconds();
+    loop->now = milliseconds_now();
     for (int i = 0; i < count; i++) {
         struct watch *watch = events[i].data.ptr;
         if (watch->fd >= 0)

@@ -95,6 +95,11 @@ static bool look_at(struct arena *arena, const char *path, struct policy_source 
     return true;
 }
 
+const char *policy_users_file(struct arena *arena, const struct surroundings *around)
+{
+    return below(arena, xdg_directory(arena, around, "XDG_CONFIG_HOME"), "cloche/policy.json");
+}
+
 bool policy_find(struct arena *arena, const struct surroundings *around, struct policy_source *source,
                  const char **passed_over, struct error *err)
 {
@@ -118,8 +123,7 @@ bool policy_find(struct arena *arena, const struct surroundings *around, struct 
         return use_variable(arena, value, source, err);
     if (!look_in_project(arena, around, source, &found, passed_over, err) || found)
         return found;
-    const char *own = below(arena, xdg_directory(arena, around, "XDG_CONFIG_HOME"), "cloche/policy.json");
-    if (!look_at(arena, own, source, &found, err) || found)
+    if (!look_at(arena, policy_users_file(arena, around), source, &found, err) || found)
         return found;
     if (!look_at(arena, srt_settings, source, &found, err) || found)
         return found;

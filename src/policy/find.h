@@ -13,6 +13,9 @@
 bool policy_find(struct arena *arena, const struct surroundings *around, struct policy_source *source,
                  const char **passed_over, struct error *err);
 
+/* The third of these, whether it is there or not. */
+const char *policy_users_file(struct arena *arena, const struct surroundings *around);
+
 /* Trust: a digest of the file and of everything it extends, kept under
  * $XDG_STATE_HOME/cloche/trust (default ~/.local/state), one file per policy,
  * mode 0600. Changing any of these files ends the trust. */

@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "policy/edit.h"
+#include "policy/find.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,17 +22,6 @@
 #define BESIDE ".XXXXXX"
 
 enum { POLICY_MAX = 1024 * 1024 };
-
-static const char *users_policy(struct arena *arena, const struct session *session)
-{
-    for (char *const *variable = session->around.environment; variable && *variable; variable++) {
-        static const char name[] = "XDG_CONFIG_HOME=/";
-        if (strncmp(*variable, name, sizeof name - 1) == 0)
-            return arena_printf(arena, "%s/cloche/policy.json", *variable + sizeof name - 2);
-    }
-    return arena_printf(arena, "%.*s/.config/cloche/policy.json", (int)session->around.home.len,
-                        session->around.home.ptr);
-}
 
 /* The name itself, links followed as far as there is anything. */
 static struct slice followed(struct arena *arena, struct slice path)
@@ -69,7 +59,7 @@ static const char *governing_file(struct arena *arena, const struct session *ses
         return NULL;
     }
     if (last->kind == SOURCE_PRESET && found)
-        return users_policy(arena, session);
+        return policy_users_file(arena, &session->around);
     if (last->kind != SOURCE_FILE) {
         error_set(err, "no policy file governs this run");
         return NULL;
@@ -159,30 +149,16 @@ static bool read_file(struct arena *arena, const struct session *session, const 
     return true;
 }
 
-static bool make_directories(struct arena *arena, const char *file, struct error *err)
-{
-    char *path = arena_string(arena, file);
-
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(path, 0700) < 0 && errno != EEXIST)
-            return error_set_errno(err, errno, "cannot make %s", path);
-        *slash = '/';
-    }
-    return true;
-}
-
 static bool write_file(struct arena *arena, const struct policy_file *file, struct slice text, struct error *err)
 {
     char *beside = arena_printf(arena, "%s" BESIDE, file->path);
 
-    if (file->is_new && !make_directories(arena, file->path, err))
+    if (file->is_new && !directory_make(arena, SLICE("/"), path_parent(slice_of(file->path)), err))
         return false;
     FD_CLEANUP int fd = mkostemp(beside, O_CLOEXEC);
     if (fd < 0)
         return error_set_errno(err, errno, "cannot write beside %s", file->path);
-    if (write(fd, text.ptr, text.len) == (ssize_t)text.len && fchmod(fd, file->mode) == 0 && fsync(fd) == 0 &&
-        rename(beside, file->path) == 0)
+    if (fd_write_all(fd, text) && fchmod(fd, file->mode) == 0 && fsync(fd) == 0 && rename(beside, file->path) == 0)
         return true;
     error_set_errno(err, errno, "cannot write %s", file->path);
     unlink(beside);

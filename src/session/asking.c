@@ -7,6 +7,7 @@
  * often is refused all that follows. */
 #include "session/asking.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -20,7 +21,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -32,14 +32,6 @@ enum {
     MISTAKES_MAX = 3
 };
 enum { WATCH_TIMER, WATCH_TERMINAL };
-
-static uint64_t now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
-}
 
 static bool start_timer(struct asking *asking)
 {
@@ -62,7 +54,7 @@ static struct asking_open *put(struct asking *asking, const struct net_question 
         *open = (struct asking_open){.used = true,
                                      .asked = asked,
                                      .number = ++asking->last_number,
-                                     .until = now() + (asked ? ANSWER_MS : GREETING_MS)};
+                                     .until = milliseconds_now() + (asked ? ANSWER_MS : GREETING_MS)};
         if (question)
             open->question = *question;
         if (asked && asking->prompt)
@@ -203,14 +195,14 @@ static bool is_too_often(struct asking *asking)
 
     if (asking->too_many)
         return true;
-    if (asking->shown_count >= ASKING_RATE && *oldest + RATE_MS > now()) {
+    if (asking->shown_count >= ASKING_RATE && *oldest + RATE_MS > milliseconds_now()) {
         asking->too_many = true;
         log_warning("--ask: %d questions in a minute are too many for a person: nothing more is asked, and what would "
                     "have been is refused",
                     ASKING_RATE);
         return true;
     }
-    *oldest = now();
+    *oldest = milliseconds_now();
     asking->shown_count++;
     return false;
 }
@@ -244,7 +236,7 @@ static void show_next(struct asking *asking)
     about.directory = directory_of(asking, asking->shown);
     const char *file = asking->policy_is_exposed ? NULL : always_file(&arena, asking->session, &err);
     asking->mistakes = 0;
-    asking->shown->until = now() + SHOWN_MS;
+    asking->shown->until = milliseconds_now() + SHOWN_MS;
     prompt_put(asking->prompt, ask_text_question(&arena, &about, file));
 }
 
@@ -458,7 +450,7 @@ static void settle_unasked(struct asking *asking, struct asking_open *open)
         return;
     }
     open->asked = true;
-    open->until = now() + ANSWER_MS;
+    open->until = milliseconds_now() + ANSWER_MS;
     if (!ask(asking, open) && open->record)
         settle_doorman(asking, open, ASKING_NO);
 }
@@ -540,7 +532,7 @@ static void tick(void *argument, struct jail_watch *watch)
 {
     struct asking *asking = argument;
     uint64_t ticks;
-    uint64_t time = now();
+    uint64_t time = milliseconds_now();
 
     (void)!read(watch->fd, &ticks, sizeof ticks);
     if (asking->prompt)

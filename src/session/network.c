@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "jail/spawn.h"
 #include "policy/proxy_url.h"
 
 #include <errno.h>
@@ -18,7 +19,6 @@
 #include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 _Static_assert((int)PLAN_HTTP_PORT == (int)NET_HTTP_PORT && (int)PLAN_SOCKS_PORT == (int)NET_SOCKS_PORT,
@@ -325,8 +325,7 @@ void network_close(struct network *network)
         net_judge_end(&network->judge, network->process.link);
         fd_close(&network->process.link);
         kill(network->process.pid, SIGKILL);
-        while (waitpid(network->process.pid, NULL, 0) < 0 && errno == EINTR)
-            ;
+        spawn_wait(network->process.pid);
     }
     guard_close(&network->judge.guard);
     network->asking->resume = NULL;

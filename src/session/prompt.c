@@ -10,18 +10,18 @@
  * Nothing here waits for long: a terminal that takes no bytes is one without answers. */
 #include "session/prompt.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "session/caller.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { UNREAD_MS = 400, WRITES_MAX = 40, WRITE_PAUSE_MS = 50, ANCESTORS_MAX = 64 };
@@ -34,14 +34,6 @@ static const char reset[] = "\x18\x1b\\\x0f\x1b(B\x1b[!p\x1b[0m\x1b"
                             "8\x1b[0m\x0f\x1b(B\x1b[?7h\x1b[?5l\x1b[4l\x1b[?25h"
                             "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1006l\x1b[?2004l\x1b[>4;0m\x1b[=0u"
                             "\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\r\n\x1b[J";
-
-static uint64_t now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
-}
 
 static bool write_all(const struct prompt *prompt, const char *bytes)
 {
@@ -65,32 +57,18 @@ static bool write_all(const struct prompt *prompt, const char *bytes)
 
 /* ---- the terminal ---- */
 
-static pid_t parent_of(pid_t process)
-{
-    char path[64];
-    char text[512];
-
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
-    FD_CLEANUP int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (length <= 0)
-        return 0;
-    text[length] = '\0';
-    const char *behind = strrchr(text, ')');
-    return behind && strlen(behind) > 4 ? (pid_t)strtol(behind + 4, NULL, 10) : 0;
-}
-
 /* Is the group of the terminal ours, or one that the command has made? */
 static bool is_ours(pid_t group)
 {
     pid_t process = group;
+    struct caller caller;
 
     if (group == getpgrp())
         return true;
     for (int i = 0; process > 1 && i < ANCESTORS_MAX; i++) {
         if (process == getpid())
             return true;
-        process = parent_of(process);
+        process = caller_find(process, &caller) ? caller.parent : 0;
     }
     return false;
 }
@@ -149,24 +127,17 @@ static void end_with(struct prompt *prompt, const char *word)
     prompt->answered(prompt->argument, word);
 }
 
-static bool understands_sequences(void)
-{
-    const char *kind = getenv("TERM");
-
-    return kind && *kind && strcmp(kind, "dumb") != 0;
-}
-
 static void show(struct prompt *prompt)
 {
     prompt->length = 0;
     prompt->state = PROMPT_OPEN;
-    if (!prompt->text || !make_sane(prompt) || !write_all(prompt, understands_sequences() ? reset : "\n") ||
+    if (!prompt->text || !make_sane(prompt) || !write_all(prompt, terminal_takes_sequences() ? reset : "\n") ||
         !write_all(prompt, prompt->text)) {
         end_with(prompt, "");
         return;
     }
     tcflush(prompt->fd, TCIFLUSH);
-    prompt->opened = now();
+    prompt->opened = milliseconds_now();
     prompt->watch->fd = prompt->fd;
 }
 
@@ -269,7 +240,7 @@ static void looked(void *argument, bool still)
         return;
     if (!still) {
         prompt->spoiled = true;
-        write_all(prompt, understands_sequences() ? reset : "\n");
+        write_all(prompt, terminal_takes_sequences() ? reset : "\n");
         end_with(prompt, "");
     } else if (prompt->state == PROMPT_CHECKING && prompt->looks == 0) {
         memcpy(word, prompt->typed, prompt->length);
@@ -322,7 +293,7 @@ static void ready(void *argument, struct jail_watch *watch)
         return;
     }
     /* Nobody has read the question yet. */
-    if (now() < prompt->opened + UNREAD_MS)
+    if (milliseconds_now() < prompt->opened + UNREAD_MS)
         return;
     for (ssize_t i = 0; i < count; i++) {
         if (!take_byte(prompt, bytes[i]))
