@@ -9,7 +9,7 @@
 #include "jail/mounts.h"
 
 #include "base/fd.h"
-#include "base/path.h"
+#include "jail/entries.h"
 #include "jail/tripwire.h"
 
 #include <errno.h>
@@ -60,35 +60,11 @@ static bool fill(int mount, const struct step *step, struct error *err)
 {
     for (size_t i = 0; i < step->entry_count; i++) {
         const struct entry *entry = &step->entries[i];
-        size_t above = step->path.len == 1 ? 1 : step->path.len + 1;
-        char name[4096];
-        char target[4096];
+        char name[ENTRY_NAME_MAX];
 
-        if (!path_covers(step->path, entry->path) || entry->path.len <= above || entry->path.len >= sizeof name ||
-            entry->target.len >= sizeof target)
-            return error_set(err, "cannot make %.*s inside the mount on %.*s", (int)entry->path.len, entry->path.ptr,
-                             (int)step->path.len, step->path.ptr);
-        memcpy(name, entry->path.ptr + above, entry->path.len - above);
-        name[entry->path.len - above] = '\0';
-
-        int result = 0;
-        switch (entry->kind) {
-        case ENTRY_DIRECTORY:
-            result = mkdirat(mount, name, 0755);
-            break;
-        case ENTRY_FILE:
-            result = mknodat(mount, name, S_IFREG | 0444, 0);
-            break;
-        case ENTRY_LINK:
-            if (entry->target.len)
-                memcpy(target, entry->target.ptr, entry->target.len);
-            target[entry->target.len] = '\0';
-            result = symlinkat(target, mount, name);
-            break;
-        case ENTRY_DEVICE:
-            continue;
-        }
-        if (result < 0 && errno != EEXIST)
+        if (!entry_name(step, entry, name, err))
+            return false;
+        if (entry_make(mount, entry, name) < 0)
             return error_set_errno(err, errno, "cannot make %.*s", (int)entry->path.len, entry->path.ptr);
     }
     return true;

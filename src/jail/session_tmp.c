@@ -13,8 +13,8 @@
 #include "jail/session_tmp.h"
 
 #include "base/fd.h"
-#include "base/path.h"
 #include "jail/control.h"
+#include "jail/entries.h"
 #include "jail/identity.h"
 #include "jail/mountfd.h"
 #include "jail/spawn.h"
@@ -317,46 +317,24 @@ static int open_parent(int tree, const char *name, const char **last)
     struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
                            .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
     const char *slash = strrchr(name, '/');
-    char parent[4096];
+    char parent[ENTRY_NAME_MAX];
 
     *last = slash ? slash + 1 : name;
     snprintf(parent, sizeof parent, "%.*s", slash ? (int)(slash - name) : 1, slash ? name : ".");
     return (int)syscall(SYS_openat2, tree, parent, &how, sizeof how);
 }
 
-static int make_entry(int directory, const struct entry *entry, const char *name)
-{
-    char target[4096];
-
-    switch (entry->kind) {
-    case ENTRY_DIRECTORY:
-        return mkdirat(directory, name, 0755);
-    case ENTRY_FILE:
-        return mknodat(directory, name, S_IFREG | 0444, 0);
-    case ENTRY_LINK:
-        snprintf(target, sizeof target, "%.*s", (int)entry->target.len, entry->target.ptr);
-        return symlinkat(target, directory, name);
-    case ENTRY_DEVICE:
-        break;
-    }
-    return 0;
-}
-
 bool session_tmp_fill(int tree, const struct step *step, struct error *err)
 {
     for (size_t i = 0; i < step->entry_count; i++) {
         const struct entry *entry = &step->entries[i];
-        char name[4096];
+        char name[ENTRY_NAME_MAX];
         const char *last;
 
-        if (!path_covers(step->path, entry->path) || entry->path.len <= step->path.len + 1 ||
-            entry->path.len >= sizeof name)
-            return error_set(err, "cannot make %.*s inside the mount on %.*s", (int)entry->path.len, entry->path.ptr,
-                             (int)step->path.len, step->path.ptr);
-        snprintf(name, sizeof name, "%.*s", (int)(entry->path.len - step->path.len - 1),
-                 entry->path.ptr + step->path.len + 1);
+        if (!entry_name(step, entry, name, err))
+            return false;
         FD_CLEANUP int parent = open_parent(tree, name, &last);
-        if (parent < 0 || (make_entry(parent, entry, last) < 0 && errno != EEXIST))
+        if (parent < 0 || entry_make(parent, entry, last) < 0)
             return error_set_errno(err, errno, "cannot make %.*s in the session's /tmp", (int)entry->path.len,
                                    entry->path.ptr);
     }
