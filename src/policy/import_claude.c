@@ -317,13 +317,14 @@ static void import_strings(struct import *import, const json_t *list, const char
 static void import_sandbox(struct import *import, const json_t *sandbox)
 {
     static const char *const known[] = {"enabled", "network", "filesystem", "ignoreViolations", "credentials", NULL};
+    enum { NETWORK_APART = 4 }; /* those that follow are taken as they are */
     static const char *const network_known[] = {"allowedDomains",
                                                 "deniedDomains",
                                                 "allowUnixSockets",
+                                                "allowLocalBinding",
                                                 "allowAllUnixSockets",
                                                 "httpProxyPort",
                                                 "socksProxyPort",
-                                                "allowLocalBinding",
                                                 "strictAllowlist",
                                                 "deniedResolvedAddresses",
                                                 "deniedDomainReasons",
@@ -334,18 +335,6 @@ static void import_sandbox(struct import *import, const json_t *sandbox)
                                                 "tlsTerminate",
                                                 NULL};
     static const char *const paths[] = {"allowRead", "denyRead", "allowWrite", "denyWrite", NULL};
-    static const char *const scalars[] = {"allowAllUnixSockets",
-                                          "httpProxyPort",
-                                          "socksProxyPort",
-                                          "strictAllowlist",
-                                          "deniedResolvedAddresses",
-                                          "deniedDomainReasons",
-                                          "refuseOpaqueTunnels",
-                                          "requireHostMatch",
-                                          "parentProxy",
-                                          "mitmProxy",
-                                          "tlsTerminate",
-                                          NULL};
     const json_t *network = json_object_get(sandbox, "network");
     const json_t *files = json_object_get(sandbox, "filesystem");
     json_t *ignored = json_object_get(sandbox, "ignoreViolations");
@@ -357,10 +346,10 @@ static void import_sandbox(struct import *import, const json_t *sandbox)
     import_strings(import, json_object_get(network, "allowUnixSockets"), "network", "allowUnixSockets", true);
     for (size_t i = 0; paths[i]; i++)
         import_strings(import, json_object_get(files, paths[i]), "filesystem", paths[i], true);
-    for (size_t i = 0; scalars[i]; i++) {
-        json_t *value = json_object_get(network, scalars[i]);
+    for (size_t i = NETWORK_APART; network_known[i]; i++) {
+        json_t *value = json_object_get(network, network_known[i]);
         if (value)
-            import_set(import, "network", scalars[i], json_incref(value));
+            import_set(import, "network", network_known[i], json_incref(value));
     }
     if (json_is_object(ignored))
         json_object_set(import->policy, "ignoreViolations", ignored);
