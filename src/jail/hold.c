@@ -124,18 +124,27 @@ struct look {
     bool still;
 };
 
+/* With room for one more; NULL where memory ends. */
+static void *roomy(void *items, size_t count, size_t *capacity, size_t size)
+{
+    size_t more = *capacity ? 2 * *capacity : 256;
+
+    if (count < *capacity)
+        return items;
+    void *larger = reallocarray(items, more, size);
+    if (larger)
+        *capacity = more;
+    return larger;
+}
+
 static bool add_task(struct standstill *hold, struct held_task task)
 {
     if (hold->task_count == TASKS_MAX)
         return false;
-    if (hold->task_count == hold->task_capacity) {
-        size_t more = hold->task_capacity ? 2 * hold->task_capacity : 256;
-        struct held_task *larger = reallocarray(hold->tasks, more, sizeof *larger);
-        if (!larger)
-            return false;
-        hold->tasks = larger;
-        hold->task_capacity = more;
-    }
+    struct held_task *tasks = roomy(hold->tasks, hold->task_count, &hold->task_capacity, sizeof *tasks);
+    if (!tasks)
+        return false;
+    hold->tasks = tasks;
     hold->tasks[hold->task_count++] = task;
     return true;
 }
@@ -254,14 +263,10 @@ static bool note(void *argument, int directory, const char *name)
     struct crowd *crowd = argument;
 
     (void)directory;
-    if (crowd->count == crowd->capacity) {
-        size_t more = crowd->capacity ? 2 * crowd->capacity : 256;
-        pid_t *larger = reallocarray(crowd->processes, more, sizeof *larger);
-        if (!larger)
-            return false;
-        crowd->processes = larger;
-        crowd->capacity = more;
-    }
+    pid_t *processes = roomy(crowd->processes, crowd->count, &crowd->capacity, sizeof *processes);
+    if (!processes)
+        return false;
+    crowd->processes = processes;
     crowd->processes[crowd->count++] = number_of(name);
     return true;
 }
