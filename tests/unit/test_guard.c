@@ -135,26 +135,41 @@ static void test_what_the_policy_denies_as_an_address_is_refused_as_a_result(voi
     assert_null(judged(&guard, "203.0.113.8"));
 }
 
-static void test_an_address_that_is_allowed_by_itself_may_be_a_result(void **state)
-{
+/* A list that allows and one that denies, of one rule at the most. */
+struct lists {
     struct host_rule allowed_rule;
     struct host_rule denied_rule;
     struct host_rules allowed;
-    struct host_rules denied = {0};
-    struct guard guard = {.allowed = &allowed, .denied = &denied};
+    struct host_rules denied;
+};
+
+static void allow_only(struct lists *lists, const char *text)
+{
+    add_rule(&lists->allowed, &lists->allowed_rule, text);
+}
+
+static void deny_only(struct lists *lists, const char *text)
+{
+    add_rule(&lists->denied, &lists->denied_rule, text);
+}
+
+static void test_an_address_that_is_allowed_by_itself_may_be_a_result(void **state)
+{
+    struct lists lists = {0};
+    const struct guard guard = {.allowed = &lists.allowed, .denied = &lists.denied};
 
     (void)state;
-    add_rule(&allowed, &allowed_rule, "127.0.0.1:443");
+    allow_only(&lists, "127.0.0.1:443");
     assert_null(judged(&guard, "127.0.0.1"));
     assert_non_null(judged(&guard, "127.0.0.2"));
-    add_rule(&denied, &denied_rule, "127.0.0.0/8");
+    deny_only(&lists, "127.0.0.0/8");
     assert_string_equal(judged(&guard, "127.0.0.1"), "a deny-listed address");
-    denied.count = 0;
-    add_rule(&allowed, &allowed_rule, "127.0.0.1:80");
+    lists.denied.count = 0;
+    allow_only(&lists, "127.0.0.1:80");
     assert_non_null(judged(&guard, "127.0.0.1"));
-    add_rule(&allowed, &allowed_rule, "*");
+    allow_only(&lists, "*");
     assert_non_null(judged(&guard, "127.0.0.1"));
-    add_rule(&allowed, &allowed_rule, "0.0.0.1");
+    allow_only(&lists, "0.0.0.1");
     assert_non_null(judged(&guard, "::1"));
 }
 
@@ -176,26 +191,23 @@ static const char *judged_as_own(const struct guard *guard, const char *text)
 
 static void test_localhost_is_this_machine_where_the_policy_names_it(void **state)
 {
-    struct host_rule allowed_rule;
-    struct host_rule denied_rule;
-    struct host_rules allowed;
-    struct host_rules denied = {0};
-    struct guard guard = {.allowed = &allowed, .denied = &denied};
+    struct lists lists = {0};
+    const struct guard guard = {.allowed = &lists.allowed, .denied = &lists.denied};
 
     (void)state;
-    add_rule(&allowed, &allowed_rule, "*");
+    allow_only(&lists, "*");
     assert_false(means_this_machine(&guard, "localhost"));
-    add_rule(&allowed, &allowed_rule, "*.localhost");
+    allow_only(&lists, "*.localhost");
     assert_true(means_this_machine(&guard, "app.localhost"));
     assert_false(means_this_machine(&guard, "localhost"));
-    add_rule(&allowed, &allowed_rule, "localhost:443");
+    allow_only(&lists, "localhost:443");
     assert_true(means_this_machine(&guard, "localhost"));
     assert_false(means_this_machine(&guard, "localhost.test"));
     assert_false(means_this_machine(&guard, "127.0.0.1"));
     assert_null(judged_as_own(&guard, "127.0.0.1"));
     assert_null(judged_as_own(&guard, "::1"));
     assert_string_equal(judged_as_own(&guard, "192.0.2.1"), "a non-loopback address");
-    add_rule(&denied, &denied_rule, "127.0.0.1");
+    deny_only(&lists, "127.0.0.1");
     assert_string_equal(judged_as_own(&guard, "127.0.0.1"), "a deny-listed address");
 }
 

@@ -9,16 +9,6 @@
 
 #include <cmocka.h>
 
-static const struct hold *hold_of(const struct world *world, const char *text)
-{
-    for (size_t i = 0; i < world->plan.hold_count; i++) {
-        if (slice_is(world->plan.holds[i].rule_text, text))
-            return &world->plan.holds[i];
-    }
-    fail_msg("no rule \"%s\"", text);
-    return NULL;
-}
-
 static void test_hiding_pattern_over_a_tree_is_held_by_the_doorman(void **state)
 {
     static const char *const policies[] = {
@@ -35,7 +25,7 @@ static void test_hiding_pattern_over_a_tree_is_held_by_the_doorman(void **state)
         assert_true(world.plan.doorman.performs_reads);
         assert_true(world.plan.doorman.files);
         assert_int_equal(world.plan.refusal_count, 0);
-        assert_int_equal(hold_of(&world, "**/*.key")->locks, LOCK_DOORMAN);
+        assert_int_equal(world_hold(&world, "**/*.key")->locks, LOCK_DOORMAN);
         assert_string_equal(world_access(&world, "/home/u/p/a/x.key"), i == 3 ? "e-" : "--");
         assert_string_equal(world_access(&world, "/home/u/p/later/z.key"), i == 3 ? "e-" : "--");
         assert_true(world_access(&world, "/home/u/p/a/y")[0] == 'r');
@@ -87,8 +77,8 @@ static void test_pattern_shows_what_it_matches_inside_of_what_is_hidden(void **s
     assert_true(plan_is_judged(&world.plan, SLICE("/s/d/x")));
     assert_false(plan_is_judged(&world.plan, SLICE("/s/deeper")));
     assert_true(world.plan.doorman.performs_reads);
-    assert_int_equal(hold_of(&world, "/s/d/*.pub")->locks, LOCK_DOORMAN);
-    assert_int_equal(hold_of(&world, "/s")->locks, LOCK_MOUNT);
+    assert_int_equal(world_hold(&world, "/s/d/*.pub")->locks, LOCK_DOORMAN);
+    assert_int_equal(world_hold(&world, "/s")->locks, LOCK_MOUNT);
     world_free(&world);
 
     /* Over all of it, the mount has nothing left to hide but what no pattern reaches. */
@@ -96,7 +86,7 @@ static void test_pattern_shows_what_it_matches_inside_of_what_is_hidden(void **s
                            "{\"extends\":[],\"filesystem\":{\"denyRead\":[\"/s\",\"/s/own\"],"
                            "\"allowRead\":[\"/s/**/*.pub\"]}}"));
     assert_string_equal(world_step(&world, "/s"), "bind");
-    assert_int_equal(hold_of(&world, "/s")->locks, LOCK_DOORMAN);
+    assert_int_equal(world_hold(&world, "/s")->locks, LOCK_DOORMAN);
     world_free(&world);
 
     assert_true(world_make(&world, "/s/d/x.h\n/usr/bin/\n",
@@ -116,13 +106,13 @@ static void test_absent_path_is_hidden_when_it_comes_if_somebody_wrote_it(void *
 
     assert_true(world_make(&world, "/home/u/p/f\n", "{\"extends\":[],\"filesystem\":{\"denyRead\":[\"later\"]}}"));
     assert_true(world.plan.doorman.performs_reads);
-    assert_int_equal(hold_of(&world, "later")->locks, LOCK_DOORMAN);
+    assert_int_equal(world_hold(&world, "later")->locks, LOCK_DOORMAN);
     world_free(&world);
 
     assert_true(world_make(&world, "/home/u/p/f\n/s/\n",
                            "{\"extends\":[],\"filesystem\":{\"denyRead\":[\"/s\",\"/s/later\"]}}"));
     assert_false(world.plan.doorman.performs_reads);
-    assert_int_equal(hold_of(&world, "/s/later")->locks, LOCK_MOUNT);
+    assert_int_equal(world_hold(&world, "/s/later")->locks, LOCK_MOUNT);
     world_free(&world);
 
     /* Presets name hundreds of things that are nowhere, and cost nobody his opens. */
@@ -145,7 +135,7 @@ static void test_where_no_doorman_can_be_patterns_on_reading_are_refused_by_name
     assert_true(world_has_refusal(&world, "/s/*.pub lets files be read by a pattern", NULL));
     assert_false(world.plan.doorman.performs_reads);
     assert_string_equal(world_step(&world, "/s"), "hide directory");
-    assert_int_equal(hold_of(&world, "later")->locks, 0);
+    assert_int_equal(world_hold(&world, "later")->locks, 0);
     world_free(&world);
 }
 

@@ -9,16 +9,6 @@
 
 #include <cmocka.h>
 
-static const struct hold *hold_of(const struct world *world, const char *text)
-{
-    for (size_t i = 0; i < world->plan.hold_count; i++) {
-        if (slice_is(world->plan.holds[i].rule_text, text))
-            return &world->plan.holds[i];
-    }
-    fail_msg("no rule \"%s\"", text);
-    return NULL;
-}
-
 static bool has_reason(const struct world *world, const char *text)
 {
     for (size_t i = 0; i < world->plan.doorman_reason_count; i++) {
@@ -57,7 +47,7 @@ static void test_writable_directory_has_a_doorman_for_protected_names(void **sta
     assert_true(world.plan.doorman.sockets);
     assert_false(world.plan.doorman.datagrams);
     assert_true(has_reason(&world, "protected names"));
-    assert_int_equal(hold_of(&world, "protected names")->locks, LOCK_DOORMAN);
+    assert_int_equal(world_hold(&world, "protected names")->locks, LOCK_DOORMAN);
     assert_int_equal(world.plan.doorman_root_count, 1); /* one in another is none of its own */
     assert_non_null(root_at(&world, "/home/u/p"));
     assert_false(root_at(&world, "/home/u/p")->by_pattern);
@@ -84,7 +74,7 @@ static void test_gits_configuration_is_left_to_the_doorman_who_lets_git_replace_
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         assert_string_equal(world_access(&world, paths[i]), "r-");
         assert_string_equal(world_step(&world, paths[i]), "");
-        assert_int_equal(hold_of(&world, paths[i])->locks, LOCK_DOORMAN);
+        assert_int_equal(world_hold(&world, paths[i])->locks, LOCK_DOORMAN);
         assert_true(may_be_replaced(&world, paths[i]));
     }
     assert_string_equal(world_step(&world, "/home/u/p/.git/hooks"), "bind");
@@ -137,7 +127,7 @@ static void test_who_needs_no_doorman_pays_for_none(void **state)
                            "\"filesystem\":{\"denyWrite\":[\"**/*.lock\",\"later\"]}}"));
     assert_false(plan_has_doorman(&world.plan));
     assert_int_equal(world.plan.doorman_reason_count, 0);
-    assert_int_equal(hold_of(&world, "**/*.lock")->locks, LOCK_MOUNT);
+    assert_int_equal(world_hold(&world, "**/*.lock")->locks, LOCK_MOUNT);
     world_free(&world);
 
     assert_true(world_make(&world, "/home/u/p/f\n",
@@ -163,11 +153,11 @@ static void test_rules_about_names_to_come_are_held_by_the_doorman(void **state)
                            "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\".\",\"~/.config\"],"
                            "\"denyWrite\":[\"later\",\"**/*.lock\",\"f\"]}}"));
     assert_int_equal(world.plan.refusal_count, 0);
-    assert_int_equal(hold_of(&world, "later")->locks, LOCK_DOORMAN);
-    assert_false(hold_of(&world, "later")->idle);
-    assert_int_equal(hold_of(&world, "**/*.lock")->locks, LOCK_DOORMAN);
-    assert_int_equal(hold_of(&world, "/home/u/.config/cloche")->locks, LOCK_DOORMAN);
-    assert_int_equal(hold_of(&world, "f")->locks, LOCK_MOUNT | LOCK_DOORMAN);
+    assert_int_equal(world_hold(&world, "later")->locks, LOCK_DOORMAN);
+    assert_false(world_hold(&world, "later")->idle);
+    assert_int_equal(world_hold(&world, "**/*.lock")->locks, LOCK_DOORMAN);
+    assert_int_equal(world_hold(&world, "/home/u/.config/cloche")->locks, LOCK_DOORMAN);
+    assert_int_equal(world_hold(&world, "f")->locks, LOCK_MOUNT | LOCK_DOORMAN);
     assert_true(has_reason(&world, "later"));
     assert_true(has_reason(&world, "**/*.lock"));
     assert_false(has_reason(&world, "f"));
@@ -188,7 +178,7 @@ static void test_without_a_listener_they_are_refused_by_name(void **state)
     assert_true(world_has_refusal(&world, "later does not exist", "late-names"));
     assert_true(world_has_refusal(&world, "**/*.lock", NULL));
     assert_true(world_has_refusal(&world, "out/*.log", NULL));
-    assert_int_equal(hold_of(&world, "protected names")->locks, 0);
+    assert_int_equal(world_hold(&world, "protected names")->locks, 0);
     world_free(&world);
 }
 
@@ -249,7 +239,7 @@ static void test_patterns_in_allow_write_are_written_by_the_doorman_alone(void *
                            "{\"extends\":[],\"filesystem\":{\"allowWrite\":[\"out/*.log\",\"rw\",\"rw/*.x\","
                            "\"gone/*.y\"]}}"));
     assert_int_equal(world.plan.refusal_count, 0);
-    assert_int_equal(hold_of(&world, "out/*.log")->locks, LOCK_DOORMAN);
+    assert_int_equal(world_hold(&world, "out/*.log")->locks, LOCK_DOORMAN);
     assert_non_null(root_at(&world, "/home/u/p/out"));
     assert_true(root_at(&world, "/home/u/p/out")->by_pattern);
     assert_non_null(root_at(&world, "/home/u/p/rw"));
@@ -259,7 +249,7 @@ static void test_patterns_in_allow_write_are_written_by_the_doorman_alone(void *
     assert_string_equal(world_access(&world, "/home/u/p/out/y.txt"), "r-");
     assert_int_equal(plan_access_at(&world.plan, SLICE("/home/u/p/out/x.log")), ACCESS_READ);
     assert_true(landlock_writes(&world, "/home/u/p/out"));
-    assert_int_equal(hold_of(&world, "gone/*.y")->locks, 0);
+    assert_int_equal(world_hold(&world, "gone/*.y")->locks, 0);
     world_free(&world);
 
     assert_true(world_make(&world, "/s/f\n",
@@ -306,7 +296,7 @@ static void test_named_sockets_are_shown_and_told_apart_by_the_doorman(void **st
     assert_string_equal(world_access(&world, "/home/u/.gnupg/S.gpg-agent"), "r-");
     assert_string_equal(world_access(&world, "/home/u/.gnupg/key"), "--");
     assert_string_equal(world_step(&world, "/run/other.sock"), "");
-    assert_int_equal(hold_of(&world, "/run/docker.sock")->locks, LOCK_MOUNT | LOCK_DOORMAN);
+    assert_int_equal(world_hold(&world, "/run/docker.sock")->locks, LOCK_MOUNT | LOCK_DOORMAN);
     world_free(&world);
 }
 

@@ -2,7 +2,11 @@
 
 #include "base/path.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
 #include <stdio.h>
+
+#include <cmocka.h>
 
 static void plant(struct world *world, const char *lines)
 {
@@ -112,6 +116,16 @@ const char *world_step(struct world *world, const char *path)
             return arena_printf(&world->arena, "%s%s", step_kind_name(step->kind), step->writable ? " writable" : "");
     }
     return "";
+}
+
+const struct hold *world_hold(const struct world *world, const char *text)
+{
+    for (size_t i = 0; i < world->plan.hold_count; i++) {
+        if (slice_is(world->plan.holds[i].rule_text, text))
+            return &world->plan.holds[i];
+    }
+    fail_msg("no rule \"%s\"", text);
+    return NULL;
 }
 
 bool world_has_problem(const struct world *world, const char *words)

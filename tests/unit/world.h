@@ -35,6 +35,8 @@ void world_free(struct world *world);
 const char *world_access(struct world *world, const char *path);
 /* The step of the plan at `path`, as "kind access", or "" if there is none. */
 const char *world_step(struct world *world, const char *path);
+/* What holds the rule of these words; a test that asks for one that is not there has failed. */
+const struct hold *world_hold(const struct world *world, const char *text);
 bool world_has_problem(const struct world *world, const char *words);
 bool world_has_refusal(const struct world *world, const char *words, const char *token);
 
