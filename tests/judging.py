@@ -44,6 +44,12 @@ def outside(person, script, check=True):
     return call_outside(person, "bash", "-c", script, check=check)
 
 
+def git_identity(person, more=""):
+    """Git knows who it works for, and asks and advises nothing; `more` of its configuration."""
+    person.file(person.home / ".gitconfig", "[user]\n\tname = Some Body\n\temail = somebody@example.org\n"
+                "[init]\n\tdefaultBranch = main\n[advice]\n\tdetachedHead = false\n" + more)
+
+
 def where_mounted(person, mounting, *arguments, call="cloche", **keywords):
     """A run where root did `mounting` before, in a mount namespace of its own. $1 is the project."""
     script = f'{mounting}\ncd "$1" && shift && exec setpriv --reuid {person.uid} --regid {person.uid} --clear-groups "$@"'

@@ -16,7 +16,7 @@ import threading
 import pytest
 
 from attacking import BUILD, PATIENCE, unchanged
-from judging import as_person, outside
+from judging import as_person, git_identity, outside
 
 RACE_MILLISECONDS = int(os.environ.get("RACE_MILLISECONDS") or 150)
 
@@ -31,8 +31,7 @@ def backend():
 def repository(jail):
     """A repository with a remote on this machine that its user has chosen, and an attribute that a driver could use."""
     person = jail.person
-    person.file(person.home / ".gitconfig", "[user]\n\tname = Some Body\n\temail = somebody@example.org\n[init]\n\tdefaultBranch = main\n"
-                "[protocol \"file\"]\n\tallow = always\n[protocol \"ext\"]\n\tallow = always\n")
+    git_identity(person, "[protocol \"file\"]\n\tallow = always\n[protocol \"ext\"]\n\tallow = always\n")
     person.file("a", "one\n")
     person.file(".gitattributes", "* diff=x merge=x filter=x\n")
     remote = person.directory(person.base / "remote.git")

@@ -10,7 +10,7 @@ import os
 import pytest
 
 from attacking import PATIENCE, unchanged
-from judging import outside
+from judging import git_identity, outside
 
 # Called with the index to write, its version, and names: adds them to what is in the index, by way of the lock.
 FORGE = r"""
@@ -50,7 +50,7 @@ def backend():
 @pytest.fixture
 def repository(jail):
     person = jail.person
-    person.file(person.home / ".gitconfig", "[user]\n\tname = Some Body\n\temail = somebody@example.org\n[init]\n\tdefaultBranch = main\n")
+    git_identity(person)
     person.file("src/a", "one\n")
     person.canary = person.base / "canary"
     person.file("forge.py", FORGE.replace("CANARY", str(person.canary)))

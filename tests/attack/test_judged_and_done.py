@@ -12,7 +12,7 @@ import time
 import pytest
 
 from attacking import OK, PATIENCE, unchanged
-from judging import ATTEMPT, as_person, outside, start, where_mounted
+from judging import ATTEMPT, as_person, git_identity, outside, start, where_mounted
 
 MILLISECONDS = 700
 
@@ -128,8 +128,7 @@ def test_b31_links_are_pieces_as_well(jail, old, order):
 
 @pytest.fixture
 def identity(jail):
-    jail.person.file(jail.person.home / ".gitconfig", "[user]\n\tname = Some Body\n\temail = somebody@example.org\n"
-                     "[init]\n\tdefaultBranch = main\n")
+    git_identity(jail.person)
 
 
 def test_b31_an_old_git_directory_does_not_cease_to_be_one(jail, identity):

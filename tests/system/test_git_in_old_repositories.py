@@ -11,7 +11,7 @@ import stat
 import pytest
 
 from git_server import git_server
-from judging import call_outside, fingerprint
+from judging import call_outside, fingerprint, git_identity
 from test_no_ghosts import Watcher
 
 
@@ -27,8 +27,7 @@ def work(person, script, *options):
 
 @pytest.fixture
 def repository(person):
-    person.file(person.home / ".gitconfig", "[user]\n\tname = Some Body\n\temail = somebody@example.org\n"
-                "[init]\n\tdefaultBranch = main\n[advice]\n\tdetachedHead = false\n")
+    git_identity(person)
     person.file("a", "one\n")
     call_outside(person, "git", "init", "-q")
     call_outside(person, "git", "add", "-A")

@@ -14,7 +14,7 @@ import tarfile
 
 import pytest
 
-from judging import as_person, call_outside, fingerprint
+from judging import as_person, call_outside, fingerprint, git_identity
 
 # linux/inotify.h
 IN_CREATE, IN_DELETE, IN_MOVED_FROM, IN_MOVED_TO, IN_ATTRIB = 0x100, 0x200, 0x40, 0x80, 0x4
@@ -63,9 +63,7 @@ def work(person, script, *options, status=0):
 
 @pytest.fixture
 def repository(person):
-    person.file(person.home / ".gitconfig", "[user]\n\tname = Some Body\n\temail = somebody@example.org\n"
-                "[init]\n\tdefaultBranch = main\n[advice]\n\tdetachedHead = false\n[protocol \"file\"]\n"
-                "\tallow = always\n")
+    git_identity(person, "[protocol \"file\"]\n\tallow = always\n")
     person.file("a", "one\n")
     person.file("deep/b", "two\n")
     call_outside(person, "git", "init", "-q")

@@ -12,15 +12,14 @@ import shutil
 
 import pytest
 
-from judging import call_outside, fingerprint, wait_until
+from judging import call_outside, fingerprint, git_identity, wait_until
 from test_terminal import Terminal
 
 
 @pytest.fixture
 def worker(person):
     """Somebody with a git identity and a secret. Nothing around the project may change, but for cloche's own log."""
-    person.file(person.home / ".gitconfig", "[user]\n\tname = Some Body\n\temail = somebody@example.org\n"
-                "[init]\n\tdefaultBranch = main\n[advice]\n\tdetachedHead = false\n")
+    git_identity(person)
     person.file(person.home / ".ssh/id_ed25519", "secret\n")
     apart = {person.project, person.directory(person.home / ".local/state")}
     before = []
