@@ -65,6 +65,15 @@ bool file_read(const char *path, size_t limit, struct arena *arena, struct slice
     return fd_read_all(fd, path, limit, arena, content, err);
 }
 
+DIR *fd_list(int fd)
+{
+    DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+
+    if (!entries)
+        fd_close(&fd);
+    return entries;
+}
+
 bool fd_write_all(int fd, struct slice content)
 {
     while (content.len > 0) {

@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "base/slice.h"
 
+#include <dirent.h>
+
 void fd_close(int *fd); /* closes if >= 0 and sets -1; keeps errno */
 
 #define FD_CLEANUP __attribute__((cleanup(fd_close)))
@@ -31,6 +33,10 @@ bool fd_read_all(int fd, const char *name, size_t limit, struct arena *arena, st
  * policy path can never make the caller block. */
 bool file_read(const char *path, size_t limit, struct arena *arena, struct slice *content, bool *absent,
                struct error *err);
+
+/* The entries of an open directory, which is theirs now; NULL with errno, and nothing left open, where there are
+ * none to be had. That it could not be opened (-1) is passed on. */
+DIR *fd_list(int fd);
 
 /* All of it, or false with errno. */
 bool fd_write_all(int fd, struct slice content);

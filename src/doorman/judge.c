@@ -404,15 +404,12 @@ static bool has_rest(struct search *search, int directory, struct slice rest);
  * which may lead anywhere tomorrow. */
 static bool has_entry(struct search *search, int directory, struct slice component, struct slice rest)
 {
-    int listed = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *entries = listed < 0 ? NULL : fdopendir(listed);
+    DIR *entries = fd_list(openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     const struct dirent *entry;
     bool found = false;
 
-    if (!entries) {
-        fd_close(&listed);
-        return listed >= 0 || errno != ENOTDIR;
-    }
+    if (!entries)
+        return errno != ENOTDIR;
     while (!found && (entry = readdir(entries))) {
         if (++search->looked_at > ENTRIES_MAX) {
             found = true;

@@ -108,19 +108,16 @@ static void allow(const struct confinement *confinement, int place, const struct
 static bool grant_entries(const struct confinement *confinement, const struct grant *grant, int place,
                           struct error *err)
 {
-    int directory = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *listing = directory < 0 ? NULL : fdopendir(directory);
+    DIR *listing = fd_list(openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     size_t count = 0;
 
-    if (!listing) {
-        fd_close(&directory);
+    if (!listing)
         return true; /* not ours to list: nothing in it is granted */
-    }
     for (const struct dirent *entry; (entry = readdir(listing)) && count <= ENTRIES_MAX; count++) {
         struct object object;
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 || entry->d_type == DT_LNK)
             continue;
-        FD_CLEANUP int fd = openat(directory, entry->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        FD_CLEANUP int fd = openat(place, entry->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
         /* What a link leads to has a rule of its own, or none. */
         if (fd < 0 || !identify(fd, &object, NULL) || object.link ||
             is_withheld(confinement, &object, grant->kind == GRANT_WRITE))

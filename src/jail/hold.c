@@ -91,18 +91,15 @@ typedef bool visitor(void *argument, int directory, const char *name);
 /* False if a visit was, or there are too many. */
 static bool each_task(int parent, const char *path, visitor *visit, void *argument)
 {
-    int fd = openat(parent, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    DIR *directory = fd_list(openat(parent, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     const struct dirent *entry;
     bool good = true;
 
-    if (!directory) {
-        fd_close(&fd);
+    if (!directory)
         return true;
-    }
     for (size_t i = 0; good && (entry = readdir(directory));) {
         if (number_of(entry->d_name))
-            good = i++ < TASKS_MAX && visit(argument, fd, entry->d_name);
+            good = i++ < TASKS_MAX && visit(argument, dirfd(directory), entry->d_name);
     }
     closedir(directory);
     return good;

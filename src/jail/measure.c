@@ -167,12 +167,7 @@ bool meter_open(const struct plan *plan, struct meter *meter, struct error *err)
 /* The entries of a directory that are numbers. */
 static DIR *open_directory(const struct meter *meter, const char *path)
 {
-    int fd = openat(meter->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
-
-    if (!directory)
-        fd_close(&fd);
-    return directory;
+    return fd_list(openat(meter->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
 static bool next_number(DIR *directory, int *number)

@@ -49,14 +49,11 @@ bool private_directory_make(const char *path, struct error *err)
  * directory that is not empty, if there is one. */
 static bool empty(int directory, char name[256], bool *progress)
 {
-    int again = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *listing = again < 0 ? NULL : fdopendir(again);
+    DIR *listing = fd_list(openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     bool full = false;
 
-    if (!listing) {
-        fd_close(&again);
+    if (!listing)
         return true;
-    }
     for (const struct dirent *entry; !full && (entry = readdir(listing));) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;

@@ -76,15 +76,11 @@ static bool link_is(int directory, const char *name, const char *wanted)
 
 static bool holds(int process, const char *socket, unsigned *patience)
 {
-    int fd = openat(process, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+    DIR *entries = fd_list(openat(process, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     bool found = false;
 
-    if (!entries) {
-        if (fd >= 0)
-            close(fd);
+    if (!entries)
         return false;
-    }
     for (struct dirent *entry; !found && *patience > 0 && (entry = readdir(entries));) {
         (*patience)--;
         found = entry->d_name[0] != '.' && link_is(dirfd(entries), entry->d_name, socket);

@@ -53,16 +53,12 @@ static int open_plainly(struct slice path, int flags)
 /* The first entry of a directory that git does not put there by itself; false if there is none. */
 static bool first_entry(struct arena *arena, struct slice path, struct slice *name)
 {
-    int fd = open_plainly(path, O_RDONLY | O_DIRECTORY);
-    DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+    DIR *entries = fd_list(open_plainly(path, O_RDONLY | O_DIRECTORY));
     bool found = false;
     struct dirent *entry;
 
-    if (!entries) {
-        if (fd >= 0)
-            close(fd);
+    if (!entries)
         return false;
-    }
     for (int i = 0; !found && i < ENTRIES_MAX && (entry = readdir(entries)); i++) {
         *name = slice_of(entry->d_name);
         found = !slice_is(*name, ".") && !slice_is(*name, "..") && !slice_ends(*name, SLICE(".sample"));
