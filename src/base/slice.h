@@ -57,6 +57,15 @@ static inline char slice_lower(char byte)
     return (char)(byte + ('a' - 'A'));
 }
 
+/* -1: it is no hexadecimal digit. */
+static inline int slice_hex_digit(char byte)
+{
+    if (byte >= '0' && byte <= '9')
+        return byte - '0';
+    byte = slice_lower(byte);
+    return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
+}
+
 bool slice_equal_ignoring_case(struct slice a, struct slice b);
 
 /* Position of a byte, or text.len when it is not there. */

@@ -103,11 +103,10 @@ static bool take_code_point(struct reader *reader, size_t digits, struct text *o
     if (reader->rest.len < digits)
         return wrong(reader, "a string is never closed");
     for (size_t i = 0; i < digits; i++) {
-        char byte = slice_lower(reader->rest.ptr[i]);
-        bool letter = byte >= 'a' && byte <= 'f';
-        if (!letter && (byte < '0' || byte > '9'))
+        int digit = slice_hex_digit(reader->rest.ptr[i]);
+        if (digit < 0)
             return wrong(reader, "\\u and \\U need hexadecimal digits");
-        value = value << 4 | (uint32_t)(letter ? byte - 'a' + 10 : byte - '0');
+        value = value << 4 | (uint32_t)digit;
     }
     if (value == 0 || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff))
         return wrong(reader, "a character that cannot be");

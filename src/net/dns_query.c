@@ -81,15 +81,10 @@ static bool parse_octet(struct slice label, uint8_t *octet)
 
 static bool parse_nibble(struct slice label, uint8_t *nibble)
 {
-    char byte = label.len == 1 ? slice_lower(label.ptr[0]) : '\0';
+    int digit = label.len == 1 ? slice_hex_digit(label.ptr[0]) : -1;
 
-    if (byte >= '0' && byte <= '9')
-        *nibble = (uint8_t)(byte - '0');
-    else if (byte >= 'a' && byte <= 'f')
-        *nibble = (uint8_t)(byte - 'a' + 10);
-    else
-        return false;
-    return true;
+    *nibble = (uint8_t)(digit & 0xf);
+    return digit >= 0;
 }
 
 /* 4.3.2.1.in-addr.arpa, or 32 nibbles before ip6.arpa. */

@@ -39,14 +39,6 @@ void http_body_begin(const struct http_request *request, struct http_body_reader
     http_body_expect(request->body, request->length, reader);
 }
 
-static int hex_digit(char byte)
-{
-    if (byte >= '0' && byte <= '9')
-        return byte - '0';
-    byte = slice_lower(byte);
-    return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
-}
-
 static bool is_text(char byte)
 {
     unsigned char value = (unsigned char)byte;
@@ -62,7 +54,7 @@ static enum state after_size(struct http_body_reader *reader)
 
 static enum state step_size(struct http_body_reader *reader, char byte)
 {
-    int digit = hex_digit(byte);
+    int digit = slice_hex_digit(byte);
 
     if (reader->line_length++ == 0)
         reader->left = 0;

@@ -17,11 +17,6 @@ static bool is_digit(char byte)
     return byte >= '0' && byte <= '9';
 }
 
-static bool is_hex_digit(char byte)
-{
-    return is_digit(byte) || (byte >= 'a' && byte <= 'f') || (byte >= 'A' && byte <= 'F');
-}
-
 static bool all_digits(struct slice text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -36,7 +31,7 @@ static bool is_hexadecimal(struct slice text)
     if (text.len < 2 || text.ptr[0] != '0' || (text.ptr[1] != 'x' && text.ptr[1] != 'X'))
         return false;
     for (size_t i = 2; i < text.len; i++) {
-        if (!is_hex_digit(text.ptr[i]))
+        if (slice_hex_digit(text.ptr[i]) < 0)
             return false;
     }
     return true;
@@ -129,7 +124,7 @@ static bool parse_v6(struct slice text, struct slice digits, struct address *add
         return host_refuse(err, text, "is longer than any IPv6 address");
     for (size_t i = 0; i < digits.len; i++) {
         char byte = digits.ptr[i];
-        if (!is_hex_digit(byte) && byte != ':' && byte != '.')
+        if (slice_hex_digit(byte) < 0 && byte != ':' && byte != '.')
             return host_refuse(err, text, "is not an IPv6 address: it may hold only hexadecimal digits and colons");
         copy[i] = byte;
     }

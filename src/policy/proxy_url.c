@@ -8,14 +8,6 @@ enum { DEFAULT_PORT = 80, CREDENTIALS_MAX = 360 };
 
 _Static_assert(BASE64_ENCODE_RAW_LENGTH(CREDENTIALS_MAX) < PROXY_AUTHORIZATION_MAX, "room for the encoded form");
 
-static int hex_value(char byte)
-{
-    if (byte >= '0' && byte <= '9')
-        return byte - '0';
-    byte = slice_lower(byte);
-    return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
-}
-
 static bool encode(struct slice credentials, char *out)
 {
     uint8_t plain[CREDENTIALS_MAX];
@@ -24,8 +16,8 @@ static bool encode(struct slice credentials, char *out)
     for (size_t i = 0; i < credentials.len; i++) {
         unsigned char byte = (unsigned char)credentials.ptr[i];
         if (byte == '%') {
-            int high = i + 2 < credentials.len ? hex_value(credentials.ptr[i + 1]) : -1;
-            int low = i + 2 < credentials.len ? hex_value(credentials.ptr[i + 2]) : -1;
+            int high = i + 2 < credentials.len ? slice_hex_digit(credentials.ptr[i + 1]) : -1;
+            int low = i + 2 < credentials.len ? slice_hex_digit(credentials.ptr[i + 2]) : -1;
             if (high < 0 || low < 0)
                 return false;
             byte = (unsigned char)(high * 16 + low);

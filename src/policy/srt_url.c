@@ -16,17 +16,6 @@ static bool is_letter(char byte)
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
 }
 
-static int hex_value(char byte)
-{
-    if (byte >= '0' && byte <= '9')
-        return byte - '0';
-    if (byte >= 'a' && byte <= 'f')
-        return byte - 'a' + 10;
-    if (byte >= 'A' && byte <= 'F')
-        return byte - 'A' + 10;
-    return -1;
-}
-
 /* strchr() would find the NUL that ends `bytes`. */
 static bool is_one_of(char byte, const char *bytes)
 {
@@ -53,9 +42,9 @@ static struct slice percent_decoded(struct arena *arena, struct slice text)
     struct text out = text_in(arena);
 
     for (size_t i = 0; i < text.len; i++) {
-        if (text.ptr[i] == '%' && i + 2 < text.len && hex_value(text.ptr[i + 1]) >= 0 &&
-            hex_value(text.ptr[i + 2]) >= 0) {
-            text_append_byte(&out, (char)(hex_value(text.ptr[i + 1]) * 16 + hex_value(text.ptr[i + 2])));
+        if (text.ptr[i] == '%' && i + 2 < text.len && slice_hex_digit(text.ptr[i + 1]) >= 0 &&
+            slice_hex_digit(text.ptr[i + 2]) >= 0) {
+            text_append_byte(&out, (char)(slice_hex_digit(text.ptr[i + 1]) * 16 + slice_hex_digit(text.ptr[i + 2])));
             i += 2;
         } else {
             text_append_byte(&out, text.ptr[i]);
@@ -81,7 +70,7 @@ static bool parse_number(struct slice text, uint64_t *value)
     }
     *value = 0;
     for (size_t i = 0; i < text.len; i++) {
-        int digit = hex_value(text.ptr[i]);
+        int digit = slice_hex_digit(text.ptr[i]);
         if (digit < 0 || digit >= base)
             return false;
         *value = *value * (uint64_t)base + (uint64_t)digit;
