@@ -7,6 +7,7 @@
  * is nothing to hide), but it is noted. */
 #include "base/path.h"
 #include "base/text.h"
+#include "host/degraded.h"
 #include "plan/internal.h"
 #include "policy/resolve.h"
 
@@ -43,6 +44,15 @@ void plan_refuse(struct plan *plan, struct origin origin, const char *token, con
     plan->refusals = arena_grow(plan->arena, plan->refusals, plan->refusal_count, plan->refusal_count + 1,
                                 &plan->refusal_capacity, sizeof *plan->refusals);
     plan->refusals[plan->refusal_count++] = (struct refusal){origin, what, token};
+}
+
+void plan_refuse_tree_pattern(struct plan *plan, const struct path_rule *rule)
+{
+    plan_refuse(plan, rule->origin, NULL,
+                arena_printf(plan->arena,
+                             "%s is a pattern over a whole tree, which cannot be held, for %s: name the paths, or "
+                             "use a pattern on entries of the project's top directory or $HOME",
+                             escaped(plan->arena, rule->text), plan->no_doorman));
 }
 
 /* Could the command make something at or below `path`? */
@@ -100,7 +110,7 @@ static void judge_expanded(struct plan *plan, const struct path_rule *rule, cons
     else if (!plan_writable_overlaps(plan, rule->real))
         plan_hold_rule(plan, rule, plan_first_lock(plan), "what it matches when the run starts");
     else
-        plan_refuse(plan, rule->origin, "late-names",
+        plan_refuse(plan, rule->origin, degraded_tokens[DEGRADED_LATE_NAMES],
                     arena_printf(plan->arena,
                                  "%s also speaks of files made during the run, and the command cannot be kept from "
                                  "making them, for %s",
@@ -114,17 +124,13 @@ static void refuse_pattern_on_writing(struct plan *plan, const struct path_rule 
     if (at_top && plan->policy->around.personality == PERSONALITY_SRT)
         plan_hold_rule(plan, rule, plan_first_lock(plan), "the entries that exist when the run starts");
     else if (at_top)
-        plan_refuse(plan, rule->origin, "late-names",
+        plan_refuse(plan, rule->origin, degraded_tokens[DEGRADED_LATE_NAMES],
                     arena_printf(plan->arena,
                                  "%s also speaks of files made during the run, which cannot be held, for %s: name the "
                                  "paths",
                                  name, plan->no_doorman));
     else
-        plan_refuse(plan, rule->origin, NULL,
-                    arena_printf(plan->arena,
-                                 "%s is a pattern over a whole tree, which cannot be held, for %s: name the paths, or "
-                                 "use a pattern on entries of the project's top directory or $HOME",
-                                 name, plan->no_doorman));
+        plan_refuse_tree_pattern(plan, rule);
 }
 
 static void judge_pattern(struct plan *plan, const struct path_rule *rule)
@@ -168,7 +174,7 @@ static void judge_absent(struct plan *plan, const struct tree *tree, const struc
     } else if (!plan->no_doorman) {
         plan_hold_by_doorman(plan, rule, "nothing is there now, and nothing can be made there");
     } else if (rule->vital && plan_effect_at(plan->policy, path_parent(rule->real)).backing == BACKING_HOST) {
-        plan_refuse(plan, rule->origin, "late-names",
+        plan_refuse(plan, rule->origin, degraded_tokens[DEGRADED_LATE_NAMES],
                     arena_printf(plan->arena,
                                  "%s does not exist, and the command could make it, for %s: the next run would obey "
                                  "what it wrote. Create it first, or let the command write less",
@@ -176,7 +182,7 @@ static void judge_absent(struct plan *plan, const struct tree *tree, const struc
     } else if (rule->derived) {
         plan_hold_rule(plan, rule, 0, "nothing is there now; names made during the run are not held");
     } else {
-        plan_refuse(plan, rule->origin, "late-names",
+        plan_refuse(plan, rule->origin, degraded_tokens[DEGRADED_LATE_NAMES],
                     arena_printf(plan->arena,
                                  "%s does not exist, and the command cannot be kept from making it, for %s: create it "
                                  "first",
@@ -197,7 +203,7 @@ static bool refuse_replaceable(struct plan *plan, const struct path_rule *rule)
             plan_doorman_call(plan, rule->origin, rule->links[i].at);
             continue;
         }
-        plan_refuse(plan, rule->origin, "late-names",
+        plan_refuse(plan, rule->origin, degraded_tokens[DEGRADED_LATE_NAMES],
                     arena_printf(plan->arena,
                                  "%s is reached through the link %s, which the command could replace, for %s: the next "
                                  "run would obey what it wrote. Put a file in its place, or let the command write less",

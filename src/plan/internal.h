@@ -78,6 +78,8 @@ bool plan_judge_hidden_later(struct plan *plan, const struct path_rule *rule);
 
 /* Which lock holds each rule, and what no lock holds. */
 void plan_refuse(struct plan *plan, struct origin origin, const char *token, const char *what);
+/* What matches at any depth only the doorman could hold, and there is none. */
+void plan_refuse_tree_pattern(struct plan *plan, const struct path_rule *rule);
 void plan_holds(struct plan *plan, const struct tree *tree);
 
 #endif

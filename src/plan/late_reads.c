@@ -171,11 +171,7 @@ void plan_judge_hiding_pattern(struct plan *plan, const struct path_rule *rule)
                                  "{\"path\": \"%s\", \"atStart\": true}, which means the entries that exist at start",
                                  name, plan->no_doorman, name));
     } else {
-        plan_refuse(plan, rule->origin, NULL,
-                    arena_printf(plan->arena,
-                                 "%s is a pattern over a whole tree, which cannot be held, for %s: name the paths, or "
-                                 "use a pattern on entries of the project's top directory or $HOME",
-                                 name, plan->no_doorman));
+        plan_refuse_tree_pattern(plan, rule);
     }
 }
 
