@@ -157,6 +157,7 @@ static struct ruleset_attributes attributes_for(const struct plan *plan, int abi
 {
     struct ruleset_attributes attributes = {
         .handled_files = READ_RIGHTS | LANDLOCK_ACCESS_FS_READ_DIR | CHANGE_RIGHTS,
+        .scoped = ruleset_scopes(abi, plan),
     };
 
     if (abi >= ABI_TRUNCATE)
@@ -165,11 +166,6 @@ static struct ruleset_attributes attributes_for(const struct plan *plan, int abi
         attributes.handled_network = RIGHT_TCP_BIND | RIGHT_TCP_CONNECT;
     if (abi >= ABI_DEVICES)
         attributes.handled_files |= RIGHT_DEVICES;
-    if (abi >= ABI_SCOPES) {
-        attributes.scoped = SCOPE_SIGNAL;
-        if (!plan->policy->network.allow_all_unix_sockets)
-            attributes.scoped |= SCOPE_ABSTRACT_UNIX_SOCKET;
-    }
     return attributes;
 }
 

@@ -49,7 +49,7 @@ static bool is_file_handed_in(void)
 
 static struct ruleset_attributes attributes_for(const struct plan *plan, int abi)
 {
-    struct ruleset_attributes attributes = {0};
+    struct ruleset_attributes attributes = {.scoped = ruleset_scopes(abi, plan)};
 
     /* Mounts cannot be made under a file ruleset, and nested sandboxes must. */
     if (!plan->nested_user_namespaces)
@@ -58,11 +58,6 @@ static struct ruleset_attributes attributes_for(const struct plan *plan, int abi
         attributes.handled_files |= READ_RIGHTS;
     if (!plan->nested_user_namespaces && abi >= ABI_TRUNCATE && (plan->landlock_reads || is_file_handed_in()))
         attributes.handled_files |= RIGHT_TRUNCATE;
-    if (abi >= ABI_SCOPES) {
-        attributes.scoped = SCOPE_SIGNAL;
-        if (!plan->policy->network.allow_all_unix_sockets)
-            attributes.scoped |= SCOPE_ABSTRACT_UNIX_SOCKET;
-    }
     return attributes;
 }
 

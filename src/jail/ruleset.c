@@ -14,6 +14,13 @@ int ruleset_abi(void)
     return abi > 0 ? (int)abi : 0;
 }
 
+uint64_t ruleset_scopes(int abi, const struct plan *plan)
+{
+    if (abi < ABI_SCOPES)
+        return 0;
+    return plan->policy->network.allow_all_unix_sockets ? SCOPE_SIGNAL : SCOPE_SIGNAL | SCOPE_ABSTRACT_UNIX_SOCKET;
+}
+
 /* Older kernels take a shorter record; what they do not know of is 0 then. */
 static size_t size_of(const struct ruleset_attributes *attributes)
 {

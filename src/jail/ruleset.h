@@ -4,6 +4,7 @@
 #define CLOCHE_JAIL_RULESET_H
 
 #include "base/error.h"
+#include "plan/plan.h"
 #include "plan/rights.h"
 
 #include <stdint.h>
@@ -35,6 +36,9 @@ struct ruleset {
 
 /* 0: there is no Landlock. */
 int ruleset_abi(void);
+
+/* Signals stay inside, and so do connections to names that no mount holds, unless the plan lets every socket be. */
+uint64_t ruleset_scopes(int abi, const struct plan *plan);
 
 bool ruleset_make(const struct ruleset_attributes *attributes, struct ruleset *ruleset, struct error *err);
 
