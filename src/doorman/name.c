@@ -95,28 +95,26 @@ static bool is_in_own_view(const struct house *house, uint64_t mount, struct nam
     return false;
 }
 
-/* What was opened because somebody allowed it is in the host's tree as it is. */
-static bool is_in_whole(const struct house *house, const struct name *name, const struct statx *status)
+static bool is_at(int directory, const char *path, const struct statx *status)
 {
     struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
     struct statx again;
+    FD_CLEANUP int fd = (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
 
-    if (house->whole < 0 || name->length < 2)
-        return false;
-    FD_CLEANUP int fd = (int)syscall(SYS_openat2, house->whole, name->text + 1, &how, sizeof how);
     return fd >= 0 && statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_MNT_ID, &again) == 0 &&
            again.stx_mnt_id == status->stx_mnt_id && again.stx_ino == status->stx_ino;
+}
+
+/* What was opened because somebody allowed it is in the host's tree as it is. */
+static bool is_in_whole(const struct house *house, const struct name *name, const struct statx *status)
+{
+    return house->whole >= 0 && name->length >= 2 && is_at(house->whole, name->text + 1, status);
 }
 
 /* Is it really called "... (deleted)"? */
 static bool is_found_again(const struct name *name, const struct statx *status)
 {
-    struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
-    struct statx again;
-    FD_CLEANUP int fd = (int)syscall(SYS_openat2, AT_FDCWD, name->text, &how, sizeof how);
-
-    return fd >= 0 && statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_MNT_ID, &again) == 0 &&
-           again.stx_mnt_id == status->stx_mnt_id && again.stx_ino == status->stx_ino;
+    return is_at(AT_FDCWD, name->text, status);
 }
 
 void name_of(const struct house *house, int fd, struct name *name)

@@ -72,7 +72,11 @@ static struct answer make_in(struct worker *worker, const struct request *reques
     return answer_of(result);
 }
 
-struct answer perform_make(struct worker *worker, struct request *request)
+typedef struct answer performance(struct worker *worker, const struct request *request, const struct place *place);
+
+/* At the entry that the request names; `without_name` is what the root itself is answered with. */
+static struct answer perform_at_entry(struct worker *worker, struct request *request, performance *act,
+                                      int without_name)
 {
     struct place place;
     int error = resolve(worker->house, request, &request->operands[0], RESOLVE_ENTRY, 0, &place);
@@ -81,9 +85,14 @@ struct answer perform_make(struct worker *worker, struct request *request)
         tell_unresolved(worker, &request->operands[0], error);
         return answer_error(error);
     }
-    struct answer answer = place.last_length == 0 ? answer_error(EEXIST) : make_in(worker, request, &place);
+    struct answer answer = place.last_length == 0 ? answer_error(without_name) : act(worker, request, &place);
     place_close(&place);
     return answer;
+}
+
+struct answer perform_make(struct worker *worker, struct request *request)
+{
+    return perform_at_entry(worker, request, make_in, EEXIST);
 }
 
 static struct answer unlink_in(struct worker *worker, const struct request *request, const struct place *place)
@@ -121,17 +130,7 @@ static struct answer unlink_in(struct worker *worker, const struct request *requ
 
 struct answer perform_unlink(struct worker *worker, struct request *request)
 {
-    struct place place;
-    int error = resolve(worker->house, request, &request->operands[0], RESOLVE_ENTRY, 0, &place);
-
-    if (error) {
-        tell_unresolved(worker, &request->operands[0], error);
-        return answer_error(error);
-    }
-    struct answer answer = place.last_length == 0 ? answer_error(request->flags & AT_REMOVEDIR ? EBUSY : EISDIR)
-                                                  : unlink_in(worker, request, &place);
-    place_close(&place);
-    return answer;
+    return perform_at_entry(worker, request, unlink_in, request->flags & AT_REMOVEDIR ? EBUSY : EISDIR);
 }
 
 /* A second name for a file is a second way to write to it: only what may be

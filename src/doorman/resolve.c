@@ -327,24 +327,30 @@ static int walk_by_hand(const struct house *house, const struct request *request
     return error;
 }
 
+/* Is there no more to do than to answer with `*error`? If not, the way must be walked by hand. */
+static bool is_settled(int *opened, uint64_t resolve_flags, int *error)
+{
+    *error = *opened < 0 ? errno : 0;
+    if (*opened < 0)
+        return resolve_flags || !needs_walk(*error);
+    if (!is_proc(*opened))
+        return true;
+    /* Where the host's /proc is shown, "self" may have led to the doorman's own
+     * memory (attack 105). */
+    fd_close(opened);
+    *error = EXDEV;
+    return resolve_flags != 0;
+}
+
 static int find_object(const struct house *house, const struct request *request, const struct operand *operand,
                        enum resolve_for purpose, uint64_t resolve_flags, struct place *place)
 {
     uint64_t flags = purpose == RESOLVE_LINK ? O_NOFOLLOW : 0;
+    int error;
 
     place->object = open_path(start_of(operand), operand->path, flags, resolve_flags | RESOLVE_NO_MAGICLINKS);
-    if (place->object >= 0 && !is_proc(place->object))
-        return 0;
-    if (place->object >= 0) {
-        /* Where the host's /proc is shown, "self" may have led to the doorman's own
-         * memory (attack 105). */
-        fd_close(&place->object);
-        if (resolve_flags)
-            return EXDEV;
-    } else if (resolve_flags || !needs_walk(errno)) {
-        return errno;
-    }
-    return walk_by_hand(house, request, operand, purpose, place);
+    return is_settled(&place->object, resolve_flags, &error) ? error
+                                                             : walk_by_hand(house, request, operand, purpose, place);
 }
 
 static int find_entry(const struct house *house, const struct request *request, const struct operand *operand,
@@ -356,16 +362,9 @@ static int find_entry(const struct house *house, const struct request *request, 
     if (!split(operand, parent, place, &error) && error)
         return error;
     place->directory = open_path(start_of(operand), parent, O_DIRECTORY, resolve_flags | RESOLVE_NO_MAGICLINKS);
-    if (place->directory >= 0 && !is_proc(place->directory))
-        return 0;
-    if (place->directory >= 0) {
-        fd_close(&place->directory);
-        if (resolve_flags)
-            return EXDEV;
-    } else if (resolve_flags || !needs_walk(errno)) {
-        return errno;
-    }
-    return walk_by_hand(house, request, operand, RESOLVE_ENTRY, place);
+    return is_settled(&place->directory, resolve_flags, &error)
+               ? error
+               : walk_by_hand(house, request, operand, RESOLVE_ENTRY, place);
 }
 
 /* A link at the end may lead to nothing, and then names what is to be made: that
