@@ -1,28 +1,11 @@
 #include "net/reason.h"
 
-/* Length of the UTF-8 sequence at the start; 0 if there is none. The forms that
- * have two spellings are not told apart here: nothing is decoded. */
-static size_t sequence_length(struct slice text)
+#include "base/text.h"
+
+/* C0, DEL and C1: what moves a terminal's cursor. */
+static bool is_control(uint32_t value)
 {
-    unsigned char first = (unsigned char)text.ptr[0];
-    size_t length = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
-
-    if (length == 0 || length > text.len)
-        return 0;
-    for (size_t i = 1; i < length; i++) {
-        if (((unsigned char)text.ptr[i] & 0xc0) != 0x80)
-            return 0;
-    }
-    return length;
-}
-
-/* C0, DEL, and C1 as UTF-8 spells it: what moves a terminal's cursor. */
-static bool is_control(struct slice text, size_t length)
-{
-    unsigned char first = (unsigned char)text.ptr[0];
-
-    return (length == 1 && (first < 0x20 || first == 0x7f)) ||
-           (length == 2 && first == 0xc2 && (unsigned char)text.ptr[1] < 0xa0);
+    return value < 0x20 || (value >= 0x7f && value < 0xa0);
 }
 
 void reason_put(struct wire_writer *out, struct slice reason, bool ascii, size_t limit)
@@ -31,9 +14,10 @@ void reason_put(struct wire_writer *out, struct slice reason, bool ascii, size_t
     bool after_space = true;
 
     while (reason.len > 0) {
-        size_t length = sequence_length(reason);
+        uint32_t value = 0;
+        size_t length = text_decode(reason, &value);
         struct slice shown = {reason.ptr, length};
-        bool space = length > 0 && (reason.ptr[0] == ' ' || is_control(reason, length));
+        bool space = length > 0 && (value == ' ' || is_control(value));
 
         if (space)
             shown = SLICE(" ");
