@@ -6,7 +6,7 @@ _cloche_presets='base dev strict open readonly workspace opencode claude codex m
 # Options of run and explain, those with a value first.
 _cloche_valued='--settings --preset --project --allow-read --deny-read --allow-write --deny-write --allow-domain
     --deny-domain --allow-unix --env --host-port --publish --device --timeout --memory --pids --backend
-    --allow-degraded --events --control-fd --lifeline-fd --session-fd
+    --allow-degraded --events --control-fd --lifeline-fd --pass-fd --session-fd
     --session-tmp'
 _cloche_plain='--ask --verbose --quiet --help'
 
@@ -49,7 +49,7 @@ _cloche_value()
     --backend) _cloche_words 'auto namespaces landlock' "$current" ;;
     --allow-degraded) _cloche_words 'late-names protected-names metadata truncate' "$current" ;;
     -c | --allow-domain | --deny-domain | --host-port | --publish | --timeout | --memory | --pids) ;;
-    --control-fd | --lifeline-fd | --session-fd | --session-tmp | --fd) ;;
+    --control-fd | --lifeline-fd | --pass-fd | --session-fd | --session-tmp | --fd) ;;
     *) return 1 ;;
     esac
 }

@@ -9,7 +9,7 @@ function __cloche_command_start
     set -l words (commandline -opc)
     set -l valued -c -s -p -C -o --output --settings --preset --project --allow-read --deny-read --allow-write --deny-write \
         --allow-domain --deny-domain --allow-unix --env --host-port --publish --device --timeout --memory --pids \
-        --backend --allow-degraded --events --control-fd --lifeline-fd --session-fd --session-tmp
+        --backend --allow-degraded --events --control-fd --lifeline-fd --pass-fd --session-fd --session-tmp
     set -l skip no
     test (count $words) -ge 3; and contains -- $words[2] run learn; or return 1
     for i in (seq 3 (count $words))
@@ -97,6 +97,7 @@ complete -c cloche -n __cloche_takes_options -l control-fd -x -d 'Take new polic
 complete -c cloche -n __cloche_takes_options -l session-fd -x -d 'Tell and ask the program at the other end of this socket'
 complete -c cloche -n __cloche_takes_options -l session-tmp -x -d 'The /tmp of a session'
 complete -c cloche -n __cloche_takes_options -l lifeline-fd -x -d 'End the run when the other end of this pipe is gone'
+complete -c cloche -n __cloche_takes_options -l pass-fd -x -d 'Give the command this descriptor, too'
 complete -c cloche -n __cloche_takes_options -l backend -x -a 'auto namespaces landlock' -d 'How to enforce'
 complete -c cloche -n __cloche_takes_options -l allow-degraded -x -a 'late-names protected-names metadata truncate' -d 'Accept a weaker mode by name'
 complete -c cloche -n __cloche_takes_options -s v -l verbose -d 'Say what is done'

@@ -22,6 +22,7 @@ enum action {
     ACTION_DEGRADED,
     ACTION_CONTROL,
     ACTION_LIFELINE,
+    ACTION_PASS,
     ACTION_SESSION,
     ACTION_SESSION_TMP,
     ACTION_SESSION_SOCKET,
@@ -67,6 +68,7 @@ static const struct option_word option_words[] = {
     {"output", 'o', true, ACTION_OUTPUT, 0},
     {"control-fd", 0, true, ACTION_CONTROL, 0},
     {"lifeline-fd", 0, true, ACTION_LIFELINE, 0},
+    {"pass-fd", 0, true, ACTION_PASS, 0},
     {"session-fd", 0, true, ACTION_SESSION, 0},
     {"session-tmp", 0, true, ACTION_SESSION_TMP, 0},
     {"fd", 0, true, ACTION_SESSION_SOCKET, 0},
@@ -201,6 +203,28 @@ static bool take_descriptor(const struct parser *parser, const char *name, const
                      escaped(parser->arena, slice_of(value)));
 }
 
+static bool add_passed(struct parser *parser, const char *name, const char *value, struct error *err)
+{
+    struct options *options = parser->options;
+    size_t have = options->request.passed_count;
+    int fd;
+
+    if (value && value[0] >= '0' && value[0] <= '2' && !value[1])
+        return error_set(err, "%s %s: the command has 0, 1 and 2 in any case", name, value);
+    if (!take_descriptor(parser, name, value, &fd, err))
+        return false;
+    for (size_t i = 0; i < have; i++) {
+        if (options->passed[i] == fd)
+            return error_set(err, "%s %d was given twice", name, fd);
+    }
+    if (have == JAIL_PASSED_MAX)
+        return error_set(err, "%s was given more than %d times", name, JAIL_PASSED_MAX);
+    options->passed[have] = fd;
+    options->request.passed = options->passed;
+    options->request.passed_count = have + 1;
+    return true;
+}
+
 /* `name` is the option as messages call it, dashes included. */
 static bool apply(struct parser *parser, const struct option_word *word, const char *name, const char *value,
                   struct error *err)
@@ -239,6 +263,8 @@ static bool apply(struct parser *parser, const struct option_word *word, const c
         return take_descriptor(parser, name, value, &options->request.control_fd, err);
     case ACTION_LIFELINE:
         return take_descriptor(parser, name, value, &options->request.lifeline_fd, err);
+    case ACTION_PASS:
+        return add_passed(parser, name, value, err);
     case ACTION_SESSION:
         return take_descriptor(parser, name, value, &options->request.session_fd, err);
     case ACTION_SESSION_TMP:

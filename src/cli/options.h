@@ -4,6 +4,7 @@
 #define CLOCHE_CLI_OPTIONS_H
 
 #include "base/log.h"
+#include "jail/company.h"
 #include "plan/plan.h"
 #include "session/prepare.h"
 
@@ -13,6 +14,8 @@ struct options {
     size_t source_capacity;
     struct policy_option *additions;
     size_t addition_capacity;
+
+    int passed[JAIL_PASSED_MAX]; /* --pass-fd */
 
     const char *shell_text; /* -c */
     int session_socket;     /* session: --fd; 0: none */

@@ -13,6 +13,7 @@
 #include "cli/run.h"
 #include "policy/variables.h"
 #include "session/events_target.h"
+#include "session/passed.h"
 #include "session/peer.h"
 
 #include <string.h>
@@ -161,8 +162,10 @@ int run_command(struct arena *arena, struct options *options)
     struct peer *peer = ARENA_NEW(arena, struct peer); /* as long as the request that leads to it */
     struct error err;
 
-    if ((options->events && !events_target_open(arena, options->events, &options->request, &err)) ||
-        !take_peer(&options->request, peer, &err)) {
+    /* Before anything of ours can stand at one of these numbers. */
+    if (!passed_are_open(&options->request, &err) ||
+        (options->events && !events_target_open(arena, options->events, &options->request, &err)) ||
+        !passed_are_apart(&options->request, &err) || !take_peer(&options->request, peer, &err)) {
         log_error("%s", err.text);
         return STATUS_REFUSED;
     }

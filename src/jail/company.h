@@ -18,6 +18,8 @@ struct jail_watch {
 
 enum { JAIL_WATCHES_MAX = 16 };
 
+enum { JAIL_PASSED_MAX = 32 }; /* descriptors beyond the standard ones that a command can be given */
+
 /* Limits that a run can meet. */
 enum jail_limit { JAIL_MEMORY, JAIL_PROCESSES, JAIL_OPEN_FILES, JAIL_FILE_SIZE, JAIL_TIME };
 

@@ -53,7 +53,7 @@ static bool is_file_for_reading(int fd)
 /* The file's name, opened for nothing but mounting. */
 static bool find_place(int fd, int *place)
 {
-    char link[sizeof "/proc/self/fd/0"];
+    char link[32];
     char path[4096];
     struct error ignored;
 
@@ -64,7 +64,7 @@ static bool find_place(int fd, int *place)
     return mountfd_place((struct slice){path, (size_t)length}, place, &ignored) && is_same_file(fd, *place);
 }
 
-static bool open_again(int fd, int *again)
+static bool open_on_own_mount(int fd, int *again)
 {
     FD_CLEANUP int place = -1;
     FD_CLEANUP int mount = -1;
@@ -82,6 +82,12 @@ static bool open_again(int fd, int *again)
     return false;
 }
 
+bool handed_open_again(int fd, int *again)
+{
+    *again = -1;
+    return is_file_for_reading(fd) && open_on_own_mount(fd, again);
+}
+
 void handed_replace_files(struct handed *handed, int first)
 {
     handed->count = 0;
@@ -91,7 +97,7 @@ void handed_replace_files(struct handed *handed, int first)
         if (!is_file_for_reading(fd))
             continue;
         int kept = fcntl(fd, F_DUPFD_CLOEXEC, first + (int)handed->count);
-        if (kept < 0 || !open_again(fd, &again)) {
+        if (kept < 0 || !open_on_own_mount(fd, &again)) {
             fd_close(&kept);
             continue;
         }
@@ -102,18 +108,21 @@ void handed_replace_files(struct handed *handed, int first)
     }
 }
 
-void handed_give_back(const struct handed *handed)
+void handed_give_back_one(int given, int original)
 {
-    for (size_t i = 0; i < handed->count; i++) {
-        off_t end = lseek(handed->given[i], 0, SEEK_CUR);
-        if (end >= 0)
-            lseek(handed->original[i], end, SEEK_SET);
-    }
+    off_t end = lseek(given, 0, SEEK_CUR);
+
+    if (end >= 0)
+        lseek(original, end, SEEK_SET);
 }
 
-/* What stands for this device in the sandbox. NULL: nothing, or opening it would
- * make a new one (/dev/ptmx). */
-static const char *name_of_device(dev_t device)
+void handed_give_back(const struct handed *handed)
+{
+    for (size_t i = 0; i < handed->count; i++)
+        handed_give_back_one(handed->given[i], handed->original[i]);
+}
+
+const char *handed_name_of_memory_device(dev_t device)
 {
     static const struct {
         unsigned minor;
@@ -126,28 +135,43 @@ static const char *name_of_device(dev_t device)
         if (minor(device) == memory[i].minor)
             return memory[i].name;
     }
+    return NULL;
+}
+
+/* What stands for this device in the sandbox. NULL: nothing, or opening it would
+ * make a new one (/dev/ptmx). */
+static const char *name_of_device(dev_t device)
+{
+    const dev_t own_terminal = makedev(5, 0);
+
+    if (device == own_terminal)
+        return "/dev/tty";
     if (major(device) == CONSOLES ||
         (major(device) >= PSEUDO_TERMINALS_FIRST && major(device) <= PSEUDO_TERMINALS_LAST))
         return "/dev/console"; /* devices.c puts it there */
-    return NULL;
+    return handed_name_of_memory_device(device);
+}
+
+void handed_replace_device(int fd)
+{
+    struct stat status;
+    int flags = fcntl(fd, F_GETFL);
+
+    if (flags < 0 || (flags & O_PATH) || fstat(fd, &status) < 0 || !S_ISCHR(status.st_mode))
+        return;
+    const char *name = name_of_device(status.st_rdev);
+    if (!name)
+        return;
+    /* A serial line would wait for its carrier. */
+    FD_CLEANUP int again = open(name, flags | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+    if (again < 0 || !is_same_file(fd, again))
+        return;
+    fcntl(again, F_SETFL, flags);
+    dup2(again, fd);
 }
 
 void handed_replace_devices(void)
 {
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        struct stat status;
-        int flags = fcntl(fd, F_GETFL);
-
-        if (flags < 0 || (flags & O_PATH) || fstat(fd, &status) < 0 || !S_ISCHR(status.st_mode))
-            continue;
-        const char *name = name_of_device(status.st_rdev);
-        if (!name)
-            continue;
-        /* A serial line would wait for its carrier. */
-        FD_CLEANUP int again = open(name, flags | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-        if (again < 0 || !is_same_file(fd, again))
-            continue;
-        fcntl(again, F_SETFL, flags);
-        dup2(again, fd);
-    }
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        handed_replace_device(fd);
 }

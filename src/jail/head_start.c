@@ -81,6 +81,7 @@ void head_start_go(struct head_start *head_start)
         descriptor_send(head_start->control, head_start->init->tripwire);
     for (size_t i = 0; i < head_start->init->session.count; i++)
         descriptor_send(head_start->control, head_start->init->session.trees[i]);
+    passed_send(&head_start->init->target.passed, head_start->control);
 }
 
 bool head_start_use(struct head_start *head_start, const struct init *init)

@@ -48,6 +48,7 @@ static bool has_namespaces(const struct init *init)
 static _Noreturn void tell(const struct init *init, enum report_kind kind, int value, const char *text)
 {
     handed_give_back(&init->handed);
+    passed_give_back(&init->target.passed);
     if (init->made_private_directory)
         private_directory_remove(init->target.plan->private_directory);
     report_send(init->control, kind, value, text);
@@ -160,23 +161,44 @@ static bool keep(const struct init *init, int *fd, size_t *kept, struct error *e
 static bool clear_way(const struct init *init, int *fd, struct error *err)
 {
     enum { OTHERS = 3 };
-    int first = init->control + 1 + (int)init->handed.count + OTHERS;
+    int first = init->control + 1 + (int)init->handed.count + OTHERS + 2 * (int)init->target.passed.count;
 
     if (*fd >= 0 && (*fd = fcntl(*fd, F_DUPFD_CLOEXEC, first)) < 0)
         return error_set_errno(err, errno, "cannot keep a descriptor");
     return true;
 }
 
-/* The network's socket, what masks are made from, and the host's tree. */
+static bool clear_way_for_all(struct init *init, struct error *err)
+{
+    struct passed *passed = &init->target.passed;
+
+    for (size_t i = 0; i < passed->count; i++) {
+        if (!clear_way(init, &passed->fds[i], err) || !clear_way(init, &passed->originals[i], err))
+            return false;
+    }
+    return (!init->network || clear_way(init, &init->scratch, err)) && clear_way(init, &init->whole, err);
+}
+
+static bool keep_passed(struct init *init, size_t *kept, struct error *err)
+{
+    struct passed *passed = &init->target.passed;
+
+    for (size_t i = 0; i < passed->count; i++) {
+        if (!keep(init, &passed->fds[i], kept, err) || !keep(init, &passed->originals[i], kept, err))
+            return false;
+    }
+    return true;
+}
+
+/* The network's socket, what masks are made from, the host's tree, and what the command is passed. */
 static bool keep_descriptors(struct init *init, size_t *kept, struct error *err)
 {
     int none = -1;
     int *inside = init->network ? &init->inside : &none;
 
     *kept = init->handed.count;
-    return (!init->network || clear_way(init, &init->scratch, err)) && clear_way(init, &init->whole, err) &&
-           keep(init, inside, kept, err) && keep(init, &init->scratch, kept, err) &&
-           keep(init, &init->whole, kept, err);
+    return clear_way_for_all(init, err) && keep(init, inside, kept, err) && keep(init, &init->scratch, kept, err) &&
+           keep(init, &init->whole, kept, err) && keep_passed(init, kept, err);
 }
 
 /* Behind what the command's process has sent: the listener comes first. */
@@ -393,6 +415,9 @@ static _Noreturn void run(struct init *init)
         tell(init, REPORT_REFUSED, 0, error.text);
     hand_over_tree(init);
     fd_close(&target->doorman);
+    passed_let_go(&target->passed);
+    if (target->passed.count > 0)
+        report_send(init->control, REPORT_TAKEN, 0, "");
     if (target->status == JAIL_STATUS_NOT_EXECUTABLE || target->status == JAIL_STATUS_NOT_FOUND)
         tell(init, REPORT_NO_COMMAND, target->status, target->error.text);
     if (target->status != 0)
@@ -440,6 +465,8 @@ _Noreturn void init_in_namespaces(const struct outset *outset, int doorman, int 
     for (size_t i = 0; i < own.session.count; i++)
         beginning.mounts.session.trees[i] = descriptor_receive(control);
     beginning.mounts.session.count = own.session.count;
+    if (!passed_receive(&own.target.passed, control, &error))
+        tell(&own, REPORT_REFUSED, 0, error.text);
     if (!set_up_namespaces(&own, &beginning.mounts, &error))
         tell(&own, why_not_mounted(outset), 0, error.text);
     own.scratch = renewal_is_needed(&plan) ? beginning.mounts.scratch.tree : -1;
@@ -450,12 +477,14 @@ _Noreturn void init_in_namespaces(const struct outset *outset, int doorman, int 
 _Noreturn void init_confined(struct init *init)
 {
     struct error error;
+    size_t kept = 0;
 
     init->target.umask = umask(0);
     init->target.doorman = -1;
     init->scratch = -1;
     init->whole = -1;
-    if (!close_others(-1, init->control, 0, &error) || !set_up_confined(init, &error))
+    if (!clear_way_for_all(init, &error) || !keep_passed(init, &kept, &error) ||
+        !close_others(-1, init->control, kept, &error) || !set_up_confined(init, &error))
         tell(init, REPORT_REFUSED, 0, error.text);
     run(init);
 }

@@ -20,25 +20,24 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The command keeps three descriptors of the caller's. One that is a directory
- * would lead around every mount (attack 11). */
-static bool check_standard_descriptors(struct error *err)
+/* The command keeps three descriptors of the caller's, and those it names. */
+static bool check_descriptors(const struct plan *plan, const struct jail_company *company, struct error *err)
 {
     static const char *const names[] = {"standard input", "standard output", "standard error"};
+    bool host_network = plan->network == NETWORK_HOST;
 
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        struct stat status;
-        if (fstat(fd, &status) < 0)
-            return error_set_errno(err, errno, "cannot inspect %s", names[fd]);
-        if (S_ISDIR(status.st_mode))
-            return error_set(err,
-                             "%s is a directory: the command could reach the host's files through it. "
-                             "Redirect it elsewhere",
-                             names[fd]);
+        if (!handed_check(fd, names[fd], HANDED_AS_STANDARD, host_network, err))
+            return false;
+    }
+    for (size_t i = 0; i < company->passed_count; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "descriptor %d (--pass-fd)", company->passed[i]);
+        if (!handed_check(company->passed[i], name, HANDED_BY_NAME, host_network, err))
+            return false;
     }
     return true;
 }
@@ -215,6 +214,7 @@ static enum jail_end run(struct supervised *supervised, char *const *argv, struc
             },
         .network = supervised->network,
     };
+    passed_begin(&init.target.passed, supervised->passed, supervised->passed_count);
     bool differs;
     if (session_tmp && !session_tmp_enter(session_tmp, plan, &init.session, &differs, err))
         return differs ? JAIL_OTHER_PLACES : JAIL_REFUSED;
@@ -259,6 +259,8 @@ enum jail_end jail_run(const struct plan *plan, char *const *argv, struct head_s
         .watch_count = company->watch_count,
         .listener = company->listener,
         .hold = company->hold,
+        .passed = company->passed,
+        .passed_count = company->passed_count,
         .control = -1,
         .tripwire = {.hooks = company->tripwire, .socket = -1, .device = -1},
         .doorman = {.attendant = company->doorman, .socket = -1, .listener = -1, .pid = -1, .pidfd = -1},
@@ -268,7 +270,7 @@ enum jail_end jail_run(const struct plan *plan, char *const *argv, struct head_s
     struct signals before;
     sigset_t passed_on;
 
-    if (!can_be_carried_out(err) || !check_standard_descriptors(err))
+    if (!can_be_carried_out(err) || !check_descriptors(plan, company, err))
         return JAIL_REFUSED;
     supervise_signals(&passed_on);
     /* Were SIGCHLD ignored, children would be reaped behind our back. */

@@ -50,6 +50,8 @@ struct jail_company {
     const struct jail_listener *listener; /* NULL: nobody */
     struct jail_hold *hold;               /* NULL: nobody is ever asked */
     const char *session_tmp;        /* leads to what session_tmp_make made; NULL: the plan shows nothing of a session */
+    const int *passed;              /* descriptors for the command beyond 0 to 2; closed here once it has them */
+    size_t passed_count;            /* at most JAIL_PASSED_MAX */
     struct jail_tripwire *tripwire; /* NULL: nobody wants to know who touches what is hidden */
     bool *interrupted;              /* set if the terminal's interrupt key killed the command: see jail_die_with_it */
 };

@@ -22,6 +22,8 @@ struct supervised {
     size_t watch_count;
     const struct jail_listener *listener; /* NULL: nobody */
     struct jail_hold *hold;               /* NULL: nobody is ever asked */
+    const int *passed;                    /* descriptors that the command is to have instead of us */
+    size_t passed_count;
     pid_t init;
     int control;
     int signals; /* signalfd over supervise_signals(), not blocking */

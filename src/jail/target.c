@@ -28,7 +28,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { STATUS_REFUSED = 125, DOORMAN_SOCKET = 3 };
+enum { STATUS_REFUSED = 125 };
 
 /* Does the host's own directory stand there, and not one that a step made? */
 static bool shows_the_hosts(const struct plan *plan, struct slice path)
@@ -211,7 +211,7 @@ static int execute(struct target *target)
 /* Under a filter that asks the doorman about sending, nothing can be sent to the
  * doorman before it is there to be asked: it gets this process before, and takes
  * the listener from it. */
-static bool introduce_oneself(const struct plan *plan, int ruleset, struct error *err)
+static bool introduce_oneself(const struct plan *plan, int doorman, int ruleset, struct error *err)
 {
     if (!plan->doorman.datagrams)
         return true;
@@ -219,12 +219,12 @@ static bool introduce_oneself(const struct plan *plan, int ruleset, struct error
     const int descriptors[] = {process, ruleset};
     if (process < 0)
         return error_set_errno(err, errno, "cannot make a descriptor of a process");
-    return attending_send(DOORMAN_SOCKET, descriptors, 2, err);
+    return attending_send(doorman, descriptors, 2, err);
 }
 
 /* What the doorman works with: where calls arrive, and the rules that bind its
  * hands. The last thing that is done here by anybody but the command. */
-static bool call_the_doorman(const struct plan *plan, int listener, int ruleset, struct error *err)
+static bool call_the_doorman(const struct plan *plan, int doorman, int listener, int ruleset, struct error *err)
 {
     const int descriptors[] = {listener, ruleset};
     int error = EPIPE;
@@ -232,14 +232,14 @@ static bool call_the_doorman(const struct plan *plan, int listener, int ruleset,
     if (listener < 0)
         return true;
     if (!plan->doorman.datagrams)
-        return attending_send(DOORMAN_SOCKET, descriptors, 2, err);
-    if (write(DOORMAN_SOCKET, &listener, sizeof listener) != (ssize_t)sizeof listener ||
-        read(DOORMAN_SOCKET, &error, sizeof error) != (ssize_t)sizeof error || error != 0)
+        return attending_send(doorman, descriptors, 2, err);
+    if (write(doorman, &listener, sizeof listener) != (ssize_t)sizeof listener ||
+        read(doorman, &error, sizeof error) != (ssize_t)sizeof error || error != 0)
         return error_set_errno(err, error, "the doorman cannot take over the system-call filter");
     return true;
 }
 
-static bool give_up_privileges(const struct target *target, struct error *err)
+static bool give_up_privileges(const struct target *target, int doorman, struct error *err)
 {
     const struct plan *plan = target->plan;
     int ruleset = -1;
@@ -249,18 +249,8 @@ static bool give_up_privileges(const struct target *target, struct error *err)
            enter_directory(plan, err) &&
            (plan->backend == BACKEND_LANDLOCK ? confine_files(plan, err) && confine_calls(plan, err)
                                               : landlock_apply(plan, &ruleset, err)) &&
-           introduce_oneself(plan, ruleset, err) && filter_apply(plan, &listener, err) &&
-           call_the_doorman(plan, listener, ruleset, err);
-}
-
-/* All but the standard ones and, until execve, the doorman's socket. */
-static bool close_descriptors(const struct target *target)
-{
-    if (target->doorman < 0)
-        return close_range(DOORMAN_SOCKET, ~0U, 0) == 0;
-    if (target->doorman != DOORMAN_SOCKET && dup3(target->doorman, DOORMAN_SOCKET, O_CLOEXEC) < 0)
-        return false;
-    return close_range(DOORMAN_SOCKET + 1, ~0U, 0) == 0;
+           introduce_oneself(plan, doorman, ruleset, err) && filter_apply(plan, &listener, err) &&
+           call_the_doorman(plan, doorman, listener, ruleset, err);
 }
 
 /* Without a session of its own, in which nothing could be stopped by Ctrl-Z. */
@@ -274,21 +264,29 @@ static void leave_terminal(void)
         setsid();
 }
 
+static void replace_devices(const struct passed *passed)
+{
+    handed_replace_devices();
+    for (size_t i = 0; i < passed->count; i++)
+        handed_replace_device(passed->numbers[i]);
+}
+
 static _Noreturn void become(struct target *target)
 {
+    int doorman = target->doorman;
+
     umask(target->umask);
     if (target->own_group)
         setpgid(0, 0);
     if (target->no_terminal)
         leave_terminal();
-    if (target->plan->backend == BACKEND_NAMESPACES)
-        handed_replace_devices();
-    if (!close_descriptors(target)) {
-        error_set_errno(&target->error, errno, "cannot close descriptors");
+    if (!passed_place(&target->passed, &doorman, &target->error)) {
         target->status = STATUS_REFUSED;
         _exit(1);
     }
-    if (!give_up_privileges(target, &target->error)) {
+    if (target->plan->backend == BACKEND_NAMESPACES)
+        replace_devices(&target->passed);
+    if (!give_up_privileges(target, doorman, &target->error)) {
         target->status = STATUS_REFUSED;
         _exit(1);
     }

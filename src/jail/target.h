@@ -3,6 +3,7 @@
 #define CLOCHE_JAIL_TARGET_H
 
 #include "base/error.h"
+#include "jail/passed.h"
 #include "plan/plan.h"
 
 #include <signal.h>
@@ -23,7 +24,8 @@ struct target {
     bool own_group;   /* not in cloche's process group */
     bool no_terminal; /* no controlling terminal */
 
-    int doorman; /* the socket to it; -1: there is none */
+    struct passed passed; /* its descriptors beyond the standard ones */
+    int doorman;          /* the socket to it; -1: there is none */
 
     /* A stop signal that came too early, to be sent again; 0: none. */
     int spared_stop;

@@ -22,11 +22,13 @@ struct session_request {
     char *const *environment; /* cloche's own */
     char *const *command;     /* argv, NULL at the end; NULL: none */
     enum backend backend;
-    bool shares_proc;              /* a fresh /proc is refused here */
-    unsigned accepted;             /* by --allow-degraded: bits of host/degraded.h */
-    int control_fd;                /* --control-fd; 0: none */
-    int lifeline_fd;               /* --lifeline-fd; 0: none */
-    int session_fd;                /* --session-fd, which leads to `peer`; 0: none */
+    bool shares_proc;  /* a fresh /proc is refused here */
+    unsigned accepted; /* by --allow-degraded: bits of host/degraded.h */
+    int control_fd;    /* --control-fd; 0: none */
+    int lifeline_fd;   /* --lifeline-fd; 0: none */
+    int session_fd;    /* --session-fd, which leads to `peer`; 0: none */
+    const int *passed; /* --pass-fd: descriptors that the command is to have, under these numbers */
+    size_t passed_count;
     const char *session_tmp;       /* --session-tmp: where the /tmp of the session is held; NULL: there is none */
     int events_fd;                 /* of --events; 0: none */
     const char *events_file;       /* its absolute path; NULL: it has none */

@@ -148,8 +148,11 @@ enum jail_end session_run(struct session *session, char *const *argv, int contro
 {
     struct outside *outside = ARENA_NEW(session->arena, struct outside);
     struct jail_watch watches[WATCH_COUNT];
-    struct jail_company company = {
-        .watches = watches, .watch_count = WATCH_NETWORK, .session_tmp = session->request->session_tmp};
+    struct jail_company company = {.watches = watches,
+                                   .watch_count = WATCH_NETWORK,
+                                   .session_tmp = session->request->session_tmp,
+                                   .passed = session->request->passed,
+                                   .passed_count = session->request->passed_count};
     bool interrupted = false;
     enum jail_end end = JAIL_REFUSED;
 

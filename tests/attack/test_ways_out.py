@@ -4,12 +4,14 @@ one's own, the mount calls (section A, 9-13; H 109).
 The doorman asked to open /proc/1/mem or the like (105) is in test_protected_names.py.
 """
 
+import errno
 import os
+import socket
 import subprocess
 
 import pytest
 
-from attacking import OK, unchanged
+from attacking import OK, joined, unchanged
 
 NEW_NAMESPACES = {"mounts": 0x20000, "cgroup": 0x2000000, "names": 0x4000000, "ipc": 0x8000000, "user": 0x10000000,
                   "pid": 0x20000000, "network": 0x40000000}
@@ -93,6 +95,74 @@ def test_a10_descriptors_the_caller_left_open_are_not_inherited(jail, secret):
     assert "ok" not in {outcome.verdict for outcome in found[1:]}
     assert jail.never_told(secret)
     assert {outcome.verdict for outcome in outside} == {"ok"}
+
+
+# For Python inside: what is at the end of a descriptor that came over the unix stream with the number in $1.
+RECEIVE = """
+import os, socket, sys
+with socket.socket(fileno=int(sys.argv[1])) as stream:
+    _, (directory,), _, _ = socket.recv_fds(stream, 1, 1)
+for name in ("id_ed25519", "../project/open"):
+    try: print(os.read(os.open(name, os.O_RDONLY, dir_fd=directory), 100).decode())
+    except OSError as problem: print(problem.errno)
+"""
+
+
+@pytest.mark.parametrize("flags", [os.O_RDONLY, os.O_PATH])
+def test_a11_a_directory_is_refused_however_it_is_named(jail, secret, flags):
+    key = jail.person.file(jail.person.home / ".ssh/id_ed25519", secret)
+    directory = os.open(key.parent, flags)
+    ways = [["read-below", directory, "id_ed25519"], ["read-below", directory, "../.ssh/id_ed25519"]]
+    words = jail.command(jail.attacker, *joined(ways), options=("--pass-fd", str(directory)))
+    answer = jail.person.cloche(*words, pass_fds=[directory])
+    standard = jail.person.cloche(*jail.command(jail.attacker, "read-below", "0", "id_ed25519"), stdin=directory)
+    for each in (answer, standard):
+        assert each.returncode == 125 and "is a directory" in each.stderr and secret not in each.stdout + each.stderr
+    assert {outcome.verdict for outcome in jail.attacks_outside(*ways, pass_fds=[directory])} == {"ok"}
+    os.close(directory)
+
+
+def test_a11_a_directory_would_have_led_around_the_mounts(jail, secret):
+    """What is refused above is worth refusing: handed over by somebody whom the user lets the command talk to, it shows
+    what the mounts hide. The second lock holds where reading is its matter."""
+    key = jail.person.file(jail.person.home / ".ssh/id_ed25519", secret)
+    jail.person.file("open", "to be seen")
+    directory = os.open(key.parent, os.O_PATH)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        socket.send_fds(ours, [b"x"], [directory])
+        answer = jail.run("/usr/bin/python3", "-c", RECEIVE, str(theirs.fileno()), options=("--pass-fd", str(theirs.fileno())),
+                          pass_fds=[theirs.fileno()])
+    os.close(directory)
+    hidden, seen = answer.stdout.split("\n")[:2]
+    assert seen == "to be seen"
+    assert hidden == (secret if jail.has_namespaces else str(errno.EACCES))
+
+
+# Disconnects descriptor 0, and connects it to the port in $1.
+RECONNECT = """
+import ctypes, os, socket, struct, sys
+libc = ctypes.CDLL(None)
+elsewhere = struct.pack("=H", socket.AF_INET) + struct.pack("!H", int(sys.argv[1])) + socket.inet_aton("127.0.0.1") + bytes(8)
+libc.connect(0, bytes(16), 16)
+print(libc.connect(0, elsewhere, 16))
+"""
+
+
+def test_a10_a_connection_handed_in_is_not_connected_to_somebody_else(jail):
+    """A socket of the host's network stays one, inside of whatever network."""
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_server(("127.0.0.1", 0)) as other:
+        words = ("/usr/bin/python3", "-c", RECONNECT, str(other.getsockname()[1]))
+        other.settimeout(0)
+        with socket.create_connection(server.getsockname()) as given:
+            answer = jail.run(*words, stdin=given)
+        assert answer.returncode == 125 and "socket of the host's network" in answer.stderr
+        with pytest.raises(BlockingIOError):
+            other.accept()
+        with socket.create_connection(server.getsockname()) as given:
+            answer = jail.run(*words, stdin=given, policy=jail.policy(network={"mode": "host"}))
+        assert answer.stdout == "0\n"
+        other.accept()[0].close()
 
 
 def test_a10_a_file_handed_in_for_reading_is_not_opened_again_for_writing(jail):
