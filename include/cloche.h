@@ -34,7 +34,7 @@ extern "C" {
 
 /* Grows when something is added; programs built against a smaller one keep
  * working. The records below say their own size for the same reason. */
-#define CLOCHE_ABI 2
+#define CLOCHE_ABI 3
 
 /* Of the library that is linked, whatever the header said. */
 CLOCHE_API unsigned cloche_abi(void);
@@ -117,7 +117,12 @@ struct cloche_spawn {
     int input;                      /* descriptors; a negative one: /dev/null */
     int output;
     int diagnostics;
+    /* More of them, under the numbers that they have here, then -1; NULL: none. What `cloche run --pass-fd` would
+     * not take, the run refuses. Since ABI 3. */
+    const int *descriptors;
 };
+
+#define CLOCHE_DESCRIPTORS_MAX 32
 
 CLOCHE_API cloche_process *cloche_spawn(cloche_session *session, const struct cloche_spawn *spawn,
                                         cloche_error **error);

@@ -100,7 +100,7 @@ struct launch {
     char *const *environment;
     const char *directory;
     int standard[3];
-    int kept[4];
+    int kept[4 + CLOCHE_DESCRIPTORS_MAX];
     size_t kept_count;
 };
 

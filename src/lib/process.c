@@ -72,7 +72,29 @@ static bool greet(cloche_process *process, cloche_error **error)
                      error);
 }
 
-static bool write_words(const cloche_process *process, const struct ends *ends, const char *const *argv,
+/* Before anything is opened here: a number that is free now might be taken for what gets it. */
+static bool check_descriptors(const struct cloche_spawn *spawn, cloche_error **error)
+{
+    for (size_t i = 0; spawn->descriptors && spawn->descriptors[i] >= 0; i++) {
+        if (i == CLOCHE_DESCRIPTORS_MAX)
+            return fail(error, CLOCHE_ERROR_ARGUMENT, 0, "a command can be given at most %d more descriptors",
+                        CLOCHE_DESCRIPTORS_MAX);
+        if (fcntl(spawn->descriptors[i], F_GETFD) < 0)
+            return fail(error, CLOCHE_ERROR_ARGUMENT, errno, "descriptor %d is not open", spawn->descriptors[i]);
+    }
+    return true;
+}
+
+static bool pass_descriptors(const struct cloche_spawn *spawn, struct words *words, cloche_error **error)
+{
+    for (const int *fd = spawn->descriptors; fd && *fd >= 0; fd++) {
+        if (!add_descriptor(words, "--pass-fd", "", *fd, error))
+            return false;
+    }
+    return true;
+}
+
+static bool write_words(const cloche_process *process, const struct ends *ends, const struct cloche_spawn *spawn,
                         struct words *words, cloche_error **error)
 {
     return session_words(process->session, "run", &process->session->policy, words, error) &&
@@ -80,7 +102,8 @@ static bool write_words(const cloche_process *process, const struct ends *ends, 
            add_descriptor(words, "--events", "fd:", ends->events, error) &&
            (ends->talk < 0 || add_descriptor(words, "--session-fd", "", ends->talk, error)) &&
            (ends->tmp < 0 || add_descriptor(words, "--session-tmp", "/proc/self/fd/", ends->tmp, error)) &&
-           words_add(words, "--", error) && words_add_all(words, argv, error);
+           pass_descriptors(spawn, words, error) && words_add(words, "--", error) &&
+           words_add_all(words, spawn->argv, error);
 }
 
 static bool start(cloche_process *process, const struct cloche_spawn *spawn, const struct ends *ends,
@@ -97,6 +120,8 @@ static bool start(cloche_process *process, const struct cloche_spawn *spawn, con
         how.kept[how.kept_count++] = ends->talk;
     if (ends->tmp >= 0)
         how.kept[how.kept_count++] = ends->tmp;
+    for (const int *fd = spawn->descriptors; fd && *fd >= 0; fd++)
+        how.kept[how.kept_count++] = *fd;
 
     process->pid = launch(&how, error);
     if (process->pid < 0)
@@ -125,6 +150,8 @@ cloche_process *cloche_spawn(cloche_session *session, const struct cloche_spawn 
         fail(error, CLOCHE_ERROR_ARGUMENT, 0, "there is no command to start");
         return NULL;
     }
+    if (!check_descriptors(&spawn, error))
+        return NULL;
     cloche_process *process = calloc(1, sizeof *process);
     if (!process) {
         fail_memory(error);
@@ -135,7 +162,7 @@ cloche_process *cloche_spawn(cloche_session *session, const struct cloche_spawn 
     process->next = session->processes;
     session->processes = process;
     bool good = open_ends(process, &ends, error) && greet(process, error) &&
-                write_words(process, &ends, spawn.argv, &words, error) && start(process, &spawn, &ends, &words, error);
+                write_words(process, &ends, &spawn, &words, error) && start(process, &spawn, &ends, &words, error);
     words_free(&words);
     close_if_open(&ends.lifeline);
     close_if_open(&ends.events);

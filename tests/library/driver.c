@@ -356,6 +356,59 @@ static void test_descriptors(void)
         exit(1);
 }
 
+static void test_passed(void)
+{
+    cloche_session *session = good_session(NULL);
+    const char *argv[] = {"bash", "-c",
+                          "read line <&21 && echo \"got $line\" >&23; exec 23>&-; ls /proc/self/fd | wc -l", NULL};
+    int in[2];
+    int out[2];
+    char text[64] = "";
+    cloche_error *error = NULL;
+
+    REQUIRE(pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0);
+    REQUIRE(fcntl(in[0], F_DUPFD_CLOEXEC, 21) == 21 && fcntl(out[1], F_DUPFD_CLOEXEC, 23) == 23);
+    const int descriptors[] = {21, 23, -1};
+    struct cloche_spawn spawn = {.size = sizeof spawn,
+                                 .argv = argv,
+                                 .directory = project,
+                                 .input = -1,
+                                 .output = STDOUT_FILENO,
+                                 .diagnostics = STDERR_FILENO,
+                                 .descriptors = descriptors};
+    cloche_process *process = cloche_spawn(session, &spawn, &error);
+    REQUIRE(process);
+    close(out[1]);
+    close(23);
+    REQUIRE(write(in[1], "a line\n", 7) == 7);
+    REQUIRE(end_of(process) == 0);
+    REQUIRE(read(out[0], text, sizeof text) == 11 && strcmp(text, "got a line\n") == 0);
+    REQUIRE(read(out[0], text, sizeof text) == 0);
+    cloche_process_free(process);
+
+    const int closed[] = {77, -1};
+    const char *test[] = {"test", "!", "-e", "/proc/self/fd/77", NULL};
+    spawn.descriptors = closed;
+    spawn.argv = test;
+    spawn.size = offsetof(struct cloche_spawn, descriptors); /* a program that knows nothing of them */
+    process = cloche_spawn(session, &spawn, &error);
+    REQUIRE(process && end_of(process) == 0);
+    cloche_process_free(process);
+    spawn.size = sizeof spawn;
+    REQUIRE(!cloche_spawn(session, &spawn, &error) && cloche_error_code(error) == CLOCHE_ERROR_ARGUMENT);
+    REQUIRE(strstr(cloche_error_text(error), "descriptor 77 is not open"));
+    cloche_error_free(error);
+    error = NULL;
+    int many[CLOCHE_DESCRIPTORS_MAX + 2];
+    for (size_t i = 0; i <= CLOCHE_DESCRIPTORS_MAX; i++)
+        many[i] = 21;
+    many[CLOCHE_DESCRIPTORS_MAX + 1] = -1;
+    spawn.descriptors = many;
+    REQUIRE(!cloche_spawn(session, &spawn, &error) && cloche_error_code(error) == CLOCHE_ERROR_ARGUMENT);
+    cloche_error_free(error);
+    cloche_session_free(session);
+}
+
 static void test_orphan(void)
 {
     cloche_session *session = good_session(NULL);
@@ -510,6 +563,7 @@ int main(int argc, char **argv)
         {"events", test_events}, {"ends", test_ends},     {"update", test_update},           {"threads", test_threads},
         {"many", test_many},     {"orphan", test_orphan}, {"descriptors", test_descriptors}, {"misuse", test_misuse},
         {"wrap", test_wrap},     {"ask", test_ask},       {"files", test_ask_about_files},   {"tmp", test_tmp},
+        {"passed", test_passed},
     };
 
     if (argc < 4)

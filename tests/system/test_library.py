@@ -60,7 +60,7 @@ def drive(driver, person):
     return call
 
 
-@pytest.mark.parametrize("word", ["ends", "update", "threads", "many", "descriptors"])
+@pytest.mark.parametrize("word", ["ends", "update", "threads", "many", "descriptors", "passed"])
 def test_library_keeps_what_its_header_says(drive, person, word):
     answer = drive(word)
     assert (answer.returncode, answer.stderr) == (0, "")

@@ -264,6 +264,24 @@ def test_the_command_does_not_see_our_descriptors(programmer):
     assert said.split() == ["4"]
 
 
+def test_descriptors_for_the_command_reach_it_and_those_for_cloche_do_not(programmer):
+    said = python(programmer, """
+def handed(start):
+    (given, write), (read, taken), (news, events) = os.pipe(), os.pipe(), os.pipe()
+    os.write(write, b"a line\\n")
+    text = f'read line <&{given}; echo "got $line" >&{taken}; ls /proc/self/fd | wc -l; true <&{events}'
+    done = start(["bash", "-c", text], pass_fds=[given, taken, events], options=["-q", "--timeout", str(taken), "--events", f"fd:{events}"],
+                 capture_output=True)
+    for fd in (given, taken, events): os.close(fd)
+    print(done.returncode, done.stdout, os.read(read, 100), os.read(read, 100), b'"run"' in os.read(news, 100000), b"ad file desc" in done.stderr)
+handed(cloche.run)
+handed(lambda *args, **keywords: asyncio.run(cloche.async_run(*args, **keywords)))
+with cloche.Session() as session:
+    handed(session.run)
+""")
+    assert said == "1 b'6\\n' b'got a line\\n' b'' True True\n" * 3
+
+
 SNIPPETS = re.findall(r"```python\n(.*?)```", (PACKAGE / "README.md").read_text(), re.S)
 SAID = [
     "hello\nfs.write locked denied\n",

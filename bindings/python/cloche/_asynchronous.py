@@ -10,7 +10,7 @@ import socket
 import subprocess
 from typing import Any, Callable, List, Optional, Sequence, Set, Union
 
-from ._command import Policy, StrPath, command, told
+from ._command import Policy, StrPath, command, passed, told
 from ._errors import RefusedError
 from ._events import AsyncAsk, Event, Question, answer, failed_answer, greeting
 from ._process import REFUSED, SETTLING, CompletedProcess
@@ -82,7 +82,8 @@ async def async_run(args: Union[str, Sequence[StrPath]], *, policy: Policy = Non
     listening = None
     try:
         ours_too = told(theirs.fileno(), held, ask is not None)
-        words = command(args, policy=policy, project=project, options=[*options, *ours_too], binary=binary)
+        words = command(args, policy=policy, project=project, options=[*options, *passed(pass_fds, options), *ours_too],
+                        binary=binary)
         process = await asyncio.create_subprocess_exec(*words, pass_fds=(*pass_fds, theirs.fileno(), held), **keywords)
         theirs.close()
         listening = asyncio.ensure_future(listener.listen(ours))

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 from dataclasses import dataclass
-from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._errors import BinaryError, PolicyError
 
@@ -72,6 +72,19 @@ def told(theirs: int, lifeline: int, asks: bool) -> List[str]:
     some host may be reached: this one is nobody's, and the rest is asked about."""
     words = ["--session-fd", str(theirs), "--lifeline-fd", str(lifeline)]
     return [*words, "--allow-domain", "nobody.invalid:1"] if asks else words
+
+
+_ABOUT_DESCRIPTORS = {"--control-fd", "--events", "--lifeline-fd", "--pass-fd", "--session-fd", "--session-tmp"}
+
+
+def passed(descriptors: Iterable[int], options: Sequence[str]) -> List[str]:
+    """Options that give descriptors to the command, but for those that another option is about: those are cloche's."""
+    ours = set()
+    for before, word in zip(["", *options], options):
+        option, value = word.split("=", 1) if word.startswith("--") and "=" in word else (before, word)
+        if option in _ABOUT_DESCRIPTORS:
+            ours.add(value.rpartition("/")[2].rpartition(":")[2])
+    return [word for fd in descriptors if str(fd) not in ours for word in ("--pass-fd", str(fd))]
 
 
 def command(args: Union[str, Sequence[StrPath]], *, policy: Policy = None, project: Optional[StrPath] = None,

@@ -13,7 +13,7 @@ import subprocess
 import threading
 from typing import Any, Callable, Iterator, List, Optional, Sequence, Union
 
-from ._command import Policy, StrPath, command, told
+from ._command import Policy, StrPath, command, passed, told
 from ._errors import RefusedError
 from ._events import Ask, Event, Question, answer, failed_answer, greeting
 
@@ -55,7 +55,8 @@ class Popen(subprocess.Popen):
         held, lifeline = os.pipe()
         try:
             ours_too = told(theirs.fileno(), held, ask is not None)
-            words = command(args, policy=policy, project=project, options=[*options, *ours_too], binary=binary)
+            words = command(args, policy=policy, project=project, options=[*options, *passed(pass_fds, options), *ours_too],
+                            binary=binary)
             super().__init__(words, pass_fds=(*pass_fds, theirs.fileno(), held), **keywords)
         except BaseException:
             ours.close()
