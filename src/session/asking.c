@@ -1,21 +1,17 @@
 /* An embedder's questions are put off until it has greeted: its lists may have changed
  * since it gave us ours. After that, one that no list decides is sent to it and
- * waits for its answer. At a terminal one is shown after the other (ask_text.c, prompt.c).
+ * waits for its answer. At a terminal one is shown after the other (asking_person.c).
  *
  * No answer in time is a no, and so is the end of whoever could give it. The table is bounded: a
  * command that asks for more at once is refused the rest; and one that has a person asked too
  * often is refused all that follows. */
-#include "session/asking.h"
+#include "session/asking_parts.h"
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/json.h"
-#include "base/log.h"
-#include "base/text.h"
-#include "session/always.h"
-#include "session/ask_text.h"
+#include "session/prepare.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -23,14 +19,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-enum {
-    GREETING_MS = 1000,
-    ANSWER_MS = 5 * 60 * 1000,
-    SHOWN_MS = ASK_SECONDS * 1000,
-    RATE_MS = 60 * 1000,
-    TICK_MS = 250,
-    MISTAKES_MAX = 3
-};
+enum { GREETING_MS = 1000, ANSWER_MS = 5 * 60 * 1000, TICK_MS = 250 };
 enum { WATCH_TIMER, WATCH_TERMINAL };
 
 static bool start_timer(struct asking *asking)
@@ -69,18 +58,6 @@ static struct slice name_of(const struct net_question *question)
     return (struct slice){question->name, question->name_length};
 }
 
-static struct ask_text describe(const struct asking_open *open);
-
-/* What else can be offered. */
-static struct slice directory_of(const struct asking *asking, const struct asking_open *open)
-{
-    const struct ask_text about = describe(open);
-
-    if (about.operation != OPERATION_WRITE)
-        return SLICE("");
-    return decide_grantable_directory(&asking->session->policy, about.object);
-}
-
 static bool makes_link(int call)
 {
 #ifdef SYS_symlink
@@ -90,7 +67,7 @@ static bool makes_link(int call)
     return call == SYS_symlinkat;
 }
 
-static struct ask_text describe(const struct asking_open *open)
+struct ask_text asking_describe(const struct asking_open *open)
 {
     const struct doorman_record *record = open->record;
 
@@ -106,14 +83,6 @@ static struct ask_text describe(const struct asking_open *open)
         .process = record->process,
         .makes_link = makes_link(record->call),
     };
-}
-
-static bool is_same(const struct asking_open *one, const struct asking_open *other)
-{
-    struct ask_text a = describe(one);
-    struct ask_text b = describe(other);
-
-    return a.operation == b.operation && a.port == b.port && slice_equal(a.object, b.object);
 }
 
 /* ---- answers ---- */
@@ -139,7 +108,7 @@ static void settle_doorman(const struct asking *asking, struct asking_open *open
     open->used = false;
 }
 
-static void settle_network(struct asking *asking, struct asking_open *open, const struct net_answer *answer)
+void asking_settle_network(struct asking *asking, struct asking_open *open, const struct net_answer *answer)
 {
     const struct net_question question = open->question;
 
@@ -173,7 +142,7 @@ static const struct asking_host *find_host(const struct asking *asking, const st
     return NULL;
 }
 
-static void settle(struct asking *asking, struct asking_open *open, enum asking_reply reply, struct slice why)
+void asking_settle(struct asking *asking, struct asking_open *open, enum asking_reply reply, struct slice why)
 {
     bool allowed = reply != ASKING_NO && reply != ASKING_NEVER;
     const struct net_answer answer = {.allowed = allowed, .reason = why};
@@ -184,155 +153,7 @@ static void settle(struct asking *asking, struct asking_open *open, enum asking_
     }
     if (reply != ASKING_NO && reply != ASKING_ONCE)
         remember_host(asking, &open->question, allowed);
-    settle_network(asking, open, &answer);
-}
-
-/* ---- at the terminal ---- */
-
-static bool is_too_often(struct asking *asking)
-{
-    uint64_t *oldest = &asking->shown_at[asking->shown_count % ASKING_RATE];
-
-    if (asking->too_many)
-        return true;
-    if (asking->shown_count >= ASKING_RATE && *oldest + RATE_MS > milliseconds_now()) {
-        asking->too_many = true;
-        log_warning("--ask: %d questions in a minute are too many for a person: nothing more is asked, and what would "
-                    "have been is refused",
-                    ASKING_RATE);
-        return true;
-    }
-    *oldest = milliseconds_now();
-    asking->shown_count++;
-    return false;
-}
-
-static struct asking_open *first_waiting(struct asking *asking)
-{
-    struct asking_open *first = NULL;
-
-    for (size_t i = 0; i < ASKING_OPEN_MAX; i++) {
-        struct asking_open *open = &asking->open[i];
-        if (open->used && open->asked && (!first || open->number < first->number))
-            first = open;
-    }
-    return first;
-}
-
-static void show_next(struct asking *asking)
-{
-    struct arena arena ARENA_CLEANUP = {0};
-    struct error err;
-
-    if (asking->shown)
-        return;
-    while ((asking->shown = first_waiting(asking)) && is_too_often(asking))
-        settle(asking, asking->shown, ASKING_NO, SLICE("too much was asked"));
-    if (!asking->shown) {
-        prompt_release(asking->prompt);
-        return;
-    }
-    struct ask_text about = describe(asking->shown);
-    about.directory = directory_of(asking, asking->shown);
-    const char *file = asking->policy_is_exposed ? NULL : always_file(&arena, asking->session, &err);
-    asking->mistakes = 0;
-    asking->shown->until = milliseconds_now() + SHOWN_MS;
-    prompt_put(asking->prompt, ask_text_question(&arena, &about, file));
-}
-
-/* One answer is enough for those who want the same: a yes to a single call is for that one. */
-static void settle_shown(struct asking *asking, enum asking_reply reply, const char *why)
-{
-    struct asking_open shown = *asking->shown;
-
-    if (shown.record) { /* there is never a second one of the doorman's */
-        settle(asking, asking->shown, reply, slice_of(why));
-    } else {
-        settle(asking, asking->shown, reply, slice_of(why));
-        for (size_t i = 0; reply != ASKING_ONCE && i < ASKING_OPEN_MAX; i++) {
-            struct asking_open *open = &asking->open[i];
-            const struct net_answer answer = {.allowed = reply == ASKING_RUN || reply == ASKING_ALWAYS,
-                                              .reason = slice_of(why)};
-            if (open->used && open->asked && !open->record && is_same(open, &shown))
-                settle_network(asking, open, &answer);
-        }
-    }
-    asking->shown = NULL;
-    show_next(asking);
-}
-
-static void keep_always(struct asking *asking)
-{
-    struct arena arena ARENA_CLEANUP = {0};
-    const struct ask_text about = describe(asking->shown);
-    const char *change;
-    struct error err;
-
-    bool kept = asking->policy_is_exposed ? error_set(&err, ALWAYS_EXPOSED)
-                                          : always_add(&arena, asking->session, about.operation,
-                                                       ask_text_entry(&arena, &about), &change, &err);
-    if (kept)
-        prompt_say(asking->prompt, arena_printf(&arena, "cloche: allowed, now and from now on, by %s", change));
-    else
-        prompt_say(asking->prompt, arena_printf(&arena, "cloche: allowed for this run only: %s\n",
-                                                escaped(&arena, slice_of(err.text))));
-}
-
-/* Is this an answer to what was asked? */
-static bool is_offered(const struct asking *asking, enum asking_reply reply)
-{
-    if (reply == ASKING_DIRECTORY)
-        return directory_of(asking, asking->shown).len > 0;
-    return (reply != ASKING_RUN && reply != ASKING_ALWAYS) || !describe(asking->shown).makes_link;
-}
-
-/* Whoever may write where the policy file lies could get hold of one that is written there. */
-static void note_exposure(struct asking *asking, enum asking_reply reply)
-{
-    struct arena arena ARENA_CLEANUP = {0};
-    const struct ask_text about = describe(asking->shown);
-    struct slice granted = reply == ASKING_DIRECTORY ? directory_of(asking, asking->shown) : about.object;
-
-    if (about.operation == OPERATION_WRITE && reply != ASKING_NO && reply != ASKING_NEVER &&
-        always_lies_below(&arena, asking->session, granted))
-        asking->policy_is_exposed = true;
-}
-
-/* There is nobody to answer, or somebody who does not want to wait: all that waits is refused. */
-static void refuse_all(struct asking *asking)
-{
-    struct asking_open *open;
-
-    asking->shown = NULL;
-    while ((open = first_waiting(asking)))
-        settle(asking, open, ASKING_NO, SLICE("nobody could be asked"));
-    prompt_release(asking->prompt);
-}
-
-static void answered(void *argument, const char *word)
-{
-    struct asking *asking = argument;
-    enum asking_reply reply = ASKING_NO;
-
-    if (!asking->shown || !*word) {
-        asking->too_many = asking->too_many || asking->prompt->spoiled;
-        prompt_say(asking->prompt, asking->prompt->spoiled ? ASK_SPOILED : ask_text_said(ASKING_NO));
-        refuse_all(asking);
-        return;
-    }
-    bool understood = ask_text_reply(word, &reply) && is_offered(asking, reply);
-    if (!understood && ++asking->mistakes < MISTAKES_MAX) {
-        prompt_again(asking->prompt, ASK_AGAIN);
-        return;
-    }
-    if (!understood)
-        reply = ASKING_NO;
-    note_exposure(asking, reply);
-    if (reply == ASKING_ALWAYS)
-        keep_always(asking);
-    else
-        prompt_say(asking->prompt, ask_text_said(reply));
-    settle_shown(asking, reply, "whoever was asked said no");
+    asking_settle_network(asking, open, &answer);
 }
 
 /* ---- questions ---- */
@@ -374,7 +195,7 @@ static bool can_tell_peer(const struct asking *asking)
 static bool tell_peer(struct asking *asking, struct asking_open *open)
 {
     struct arena arena ARENA_CLEANUP = {0};
-    const struct ask_text about = describe(open);
+    const struct ask_text about = asking_describe(open);
 
     return peer_say(asking->peer, slice_of(ask_text_line(&arena, &about, open->number)));
 }
@@ -386,7 +207,7 @@ static bool ask(struct asking *asking, struct asking_open *open)
         return false;
     if (asking->prompt && !asking->too_many) {
         if (asking->prompt->state == PROMPT_IDLE)
-            show_next(asking);
+            asking_show_next(asking);
         return open->used;
     }
     open->used = can_tell_peer(asking) && tell_peer(asking, open);
@@ -416,7 +237,7 @@ enum net_appeal asking_appeal(struct asking *asking, const struct net_question *
 /* The doorman asks about nothing else, unless somebody has got hold of it. */
 static bool may_be_asked(const struct asking *asking, struct asking_open *open)
 {
-    const struct ask_text about = describe(open);
+    const struct ask_text about = asking_describe(open);
 
     return asking->everything && about.object.len > 0 && (about.object.ptr[0] == '/' || about.object.ptr[0] == '@') &&
            decide_may_be_granted(&asking->session->policy, about.operation, about.object);
@@ -446,7 +267,7 @@ void asking_hear_doorman(struct asking *asking, const struct doorman_record *rec
 static void settle_unasked(struct asking *asking, struct asking_open *open)
 {
     if (!open->record) {
-        settle_network(asking, open, NULL);
+        asking_settle_network(asking, open, NULL);
         return;
     }
     open->asked = true;
@@ -473,7 +294,7 @@ static void hear_answer(struct asking *asking, const json_t *root)
     for (size_t i = 0; i < ASKING_OPEN_MAX; i++) {
         struct asking_open *open = &asking->open[i];
         if (open->used && open->asked && open->number == number && !asking->prompt) {
-            settle(asking, open, reply, json_is_string(reason) ? json_slice(reason) : SLICE(""));
+            asking_settle(asking, open, reply, json_is_string(reason) ? json_slice(reason) : SLICE(""));
             return;
         }
     }
@@ -509,9 +330,9 @@ void asking_end(struct asking *asking)
     for (size_t i = 0; asking->peer && i < ASKING_OPEN_MAX; i++) {
         struct asking_open *open = &asking->open[i];
         if (open->used && (open->asked || open->record))
-            settle(asking, open, ASKING_NO, gone);
+            asking_settle(asking, open, ASKING_NO, gone);
         else if (open->used)
-            settle_network(asking, open, NULL);
+            asking_settle_network(asking, open, NULL);
     }
 }
 
@@ -543,9 +364,9 @@ static void tick(void *argument, struct jail_watch *watch)
             continue;
         if (open == asking->shown) {
             prompt_say(asking->prompt, ASK_TOO_LATE);
-            settle_shown(asking, ASKING_NO, "nobody answered in time");
+            asking_settle_shown(asking, ASKING_NO, "nobody answered in time");
         } else if (open->asked) {
-            settle(asking, open, ASKING_NO, SLICE("nobody answered in time"));
+            asking_settle(asking, open, ASKING_NO, SLICE("nobody answered in time"));
         } else {
             asking->late = true;
             settle_unasked(asking, open);
@@ -571,7 +392,7 @@ bool asking_begin(const struct session *session, struct jail_watch *watches, str
         return true;
     if (!prompt_open(prompt, &watches[WATCH_TERMINAL], err))
         return false;
-    prompt->answered = answered;
+    prompt->answered = asking_answered;
     prompt->argument = asking;
     asking->prompt = prompt;
     return true;
