@@ -266,18 +266,69 @@ static struct policy_source source_of(const struct srt_options *options)
     return (struct policy_source){.kind = SOURCE_FILE, .name = options->settings};
 }
 
+/* TMPDIR depends on what the policy says of files: where that is not what was assumed, it is read once more. */
+static bool read_policy(struct arena *arena, struct session_request *request, struct policy_option *tmpdir,
+                        const char *temporary, struct session *session, struct scratch *scratch, struct error *err)
+{
+    if (!session_read(arena, request, session, err))
+        return false;
+    if (session->policy.filesystem.disabled)
+        request->option_count = 0; /* TMPDIR is left as it is */
+    else if (temporary == default_temporary && session->policy.filesystem.tmp != TMP_HOST)
+        tmpdir->value = "TMPDIR=/tmp";
+    else if (temporary == default_temporary && !scratch_open(temporary, scratch))
+        tmpdir->value = "TMPDIR=" PRIVATE_TEMPORARY;
+    else
+        return true;
+    return session_read(arena, request, session, err);
+}
+
+/* And once more, otherwise, where this system refuses what was planned. */
+static int carry_out(struct session *session, struct session_request *request, struct head_start *head_start)
+{
+    struct error err;
+    int status;
+
+    enum jail_end end = session_run(session, request->command, request->control_fd, head_start, &status, &err);
+    if (end == JAIL_NO_PROC) {
+        request->shares_proc = true;
+        if (!session_prepare(session->arena, request, session, &err))
+            return refuse(session, &err);
+        if (personality_objects(session))
+            return SRT_STATUS_ERROR;
+        log_warning("%s", session->plan.weaker);
+        end = session_run(session, request->command, request->control_fd, NULL, &status, &err);
+    }
+    if (end == JAIL_NO_NAMESPACES) {
+        struct error why = err;
+        request->backend = BACKEND_LANDLOCK;
+        if (!session_prepare(session->arena, request, session, &err))
+            return refuse(session, &err);
+        if (personality_objects(session)) {
+            log_error("%s", why.text);
+            return SRT_STATUS_ERROR;
+        }
+        log_warning(BACKEND_FELL_BACK "%s", session->plan.weaker);
+        end = session_run(session, request->command, request->control_fd, NULL, &status, &err);
+    }
+    if (end == JAIL_ENDED)
+        return status;
+    log_error("%s", err.text);
+    return SRT_STATUS_ERROR;
+}
+
 static int run(struct arena *arena, const struct srt_options *options, int control_fd, struct peer *peer,
                struct head_start *head_start)
 {
     const char *temporary = temporary_directory();
     struct policy_source source = source_of(options);
-    struct policy_option addition = {OPTION_ENV, arena_printf(arena, "TMPDIR=%s", temporary)};
+    struct policy_option tmpdir = {OPTION_ENV, arena_printf(arena, "TMPDIR=%s", temporary)};
     struct session_request request = {
         .personality = PERSONALITY_SRT,
         .sources = &source,
         .extended = options->settings_text || options->session,
         .source_count = options->settings || options->settings_text ? 1 : 0,
-        .options = &addition,
+        .options = &tmpdir,
         .option_count = 1,
         .environment = environ,
         .command = command_of(arena, options),
@@ -289,21 +340,8 @@ static int run(struct arena *arena, const struct srt_options *options, int contr
     struct scratch scratch __attribute__((cleanup(scratch_close))) = {.fd = -1};
     struct session *session = ARENA_NEW(arena, struct session);
     struct error err;
-    int status;
 
-    if (!session_read(arena, &request, session, &err))
-        return refuse(session, &err);
-    bool again = session->policy.filesystem.disabled;
-    if (again) {
-        request.option_count = 0; /* TMPDIR is left as it is */
-    } else if (temporary == default_temporary && session->policy.filesystem.tmp != TMP_HOST) {
-        addition.value = "TMPDIR=/tmp";
-        again = true;
-    } else if (temporary == default_temporary && !scratch_open(temporary, &scratch)) {
-        addition.value = "TMPDIR=" PRIVATE_TEMPORARY;
-        again = true;
-    }
-    if (again && !session_read(arena, &request, session, &err))
+    if (!read_policy(arena, &request, &tmpdir, temporary, session, &scratch, &err))
         return refuse(session, &err);
     jail_tell_network(head_start, policy_network_mode(&session->policy) != NETWORK_HOST);
     if (!session_resolve(session, tree_of_host(arena)) || !session_plan(session, &err))
@@ -312,30 +350,7 @@ static int run(struct arena *arena, const struct srt_options *options, int contr
         return SRT_STATUS_ERROR;
     if (options->debug && !options->session)
         say_plan(session);
-    enum jail_end end = session_run(session, request.command, request.control_fd, head_start, &status, &err);
-    if (end == JAIL_NO_PROC) {
-        request.shares_proc = true;
-        if (!session_prepare(arena, &request, session, &err))
-            return refuse(session, &err);
-        log_warning("%s", session->plan.weaker);
-        end = session_run(session, request.command, request.control_fd, NULL, &status, &err);
-    }
-    if (end == JAIL_NO_NAMESPACES) {
-        struct error why = err;
-        request.backend = BACKEND_LANDLOCK;
-        if (!session_prepare(arena, &request, session, &err))
-            return refuse(session, &err);
-        if (personality_objects(session)) {
-            log_error("%s", why.text);
-            return SRT_STATUS_ERROR;
-        }
-        log_warning(BACKEND_FELL_BACK "%s", session->plan.weaker);
-        end = session_run(session, request.command, request.control_fd, NULL, &status, &err);
-    }
-    if (end == JAIL_ENDED)
-        return status;
-    log_error("%s", err.text);
-    return SRT_STATUS_ERROR;
+    return carry_out(session, &request, head_start);
 }
 
 int srt_main(int argc, char **argv)
