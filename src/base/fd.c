@@ -19,6 +19,19 @@ void fd_close(int *fd)
     errno = saved;
 }
 
+bool fd_close_others(const int *kept, size_t count)
+{
+    unsigned from = STDERR_FILENO + 1;
+
+    for (size_t i = 0; i < count; i++) {
+        unsigned fd = (unsigned)kept[i];
+        if (fd > from && close_range(from, fd - 1, 0) < 0)
+            return false;
+        from = fd + 1;
+    }
+    return close_range(from, ~0U, 0) == 0;
+}
+
 bool fd_read_all(int fd, const char *name, size_t limit, struct arena *arena, struct slice *content, struct error *err)
 {
     char *bytes = NULL;

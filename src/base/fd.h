@@ -10,6 +10,9 @@
 
 void fd_close(int *fd); /* closes if >= 0 and sets -1; keeps errno */
 
+/* Closes all but the standard ones and `kept`, whose numbers ascend. False with errno. */
+bool fd_close_others(const int *kept, size_t count);
+
 #define FD_CLEANUP __attribute__((cleanup(fd_close)))
 
 /* Hands a descriptor on: the cleanup of `*fd` then does nothing. */

@@ -100,25 +100,15 @@ static bool put(int fd, int number)
     return fd == number ? fcntl(fd, F_SETFD, 0) == 0 : dup2(fd, number) >= 0;
 }
 
-/* `kept` is put in order. */
-static bool close_all_but(int *kept, size_t count)
+static void sort(int *numbers, size_t count)
 {
-    unsigned next = FIRST;
-
     for (size_t i = 1; i < count; i++) {
-        for (size_t j = i; j > 0 && kept[j - 1] > kept[j]; j--) {
-            int greater = kept[j - 1];
-            kept[j - 1] = kept[j];
-            kept[j] = greater;
+        for (size_t j = i; j > 0 && numbers[j - 1] > numbers[j]; j--) {
+            int greater = numbers[j - 1];
+            numbers[j - 1] = numbers[j];
+            numbers[j] = greater;
         }
     }
-    for (size_t i = 0; i < count; i++) {
-        unsigned one = (unsigned)kept[i];
-        if (one > next && close_range(next, one - 1, 0) < 0)
-            return false;
-        next = one + 1;
-    }
-    return close_range(next, ~0U, 0) == 0;
 }
 
 static bool place(const struct passed *passed, int *doorman)
@@ -140,7 +130,8 @@ static bool place(const struct passed *passed, int *doorman)
     }
     if (*doorman >= 0)
         kept[count++] = *doorman;
-    return close_all_but(kept, count);
+    sort(kept, count);
+    return fd_close_others(kept, count);
 }
 
 bool passed_place(const struct passed *passed, int *doorman, struct error *err)

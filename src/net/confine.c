@@ -11,6 +11,8 @@
  * the host's cannot even be made. */
 #include "net/confine.h"
 
+#include "base/fd.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -38,19 +40,6 @@ enum { ARCHITECTURE = (int)AUDIT_ARCH_AARCH64 };
 /* cppcheck-suppress preprocessorErrorDirective ; it tries all branches */
 #error "name this architecture's AUDIT_ARCH here"
 #endif
-
-static bool close_others(const int *kept, size_t count)
-{
-    unsigned from = STDERR_FILENO + 1;
-
-    for (size_t i = 0; i < count; i++) {
-        unsigned fd = (unsigned)kept[i];
-        if (fd > from && close_range(from, fd - 1, 0) < 0)
-            return false;
-        from = fd + 1;
-    }
-    return close_range(from, ~0U, 0) == 0;
-}
 
 static bool lead_nowhere(void)
 {
@@ -81,7 +70,7 @@ bool confine_process(const int *kept, size_t count, struct error *err)
 
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
-    if (!lead_nowhere() || !close_others(kept, count))
+    if (!lead_nowhere() || !fd_close_others(kept, count))
         return error_set_errno(err, errno, "cannot close descriptors");
     setsid();
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
