@@ -31,7 +31,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PROGRAM_MAX = 4096, CASES_MAX = 256 };
+enum { PROGRAM_MAX = 4096, CASES_MAX = 256, SETTLED_AFTER = 100 };
+
+#define SETTLED SIZE_MAX
 
 /* Bits of the number of a variant; jail/filter.c counts the same way. */
 enum {
@@ -145,11 +147,22 @@ struct call_case {
     void (*judge)(struct program *program, unsigned variant);
 };
 
+/* A side of a comparison that leads to an answer which is not emitted yet. */
+struct leaving {
+    size_t at;
+    bool on_true;
+    uint32_t action;
+};
+
 struct program {
     struct sock_filter code[PROGRAM_MAX];
     size_t length;
     struct call_case cases[CASES_MAX];
     size_t case_count;
+    struct call_case parts[2 * CASES_MAX + 1]; /* each up to the next one's number */
+    size_t part_count;
+    struct leaving leavings[PROGRAM_MAX];
+    size_t leaving_count;
 };
 
 static _Noreturn void fail(const char *what)
@@ -175,16 +188,59 @@ static void answer(struct program *program, uint32_t action)
     emit(program, BPF_RET | BPF_K, action, 0, 0);
 }
 
+/* How far the instruction at `from` has to jump to come to the next one. */
+static uint8_t distance(const struct program *program, size_t from)
+{
+    size_t skipped = program->length - from - 1;
+
+    if (skipped > UINT8_MAX)
+        fail("a jump is too long");
+    return (uint8_t)skipped;
+}
+
+/* To be answered by an instruction that is shared: the kernel's time to load a
+ * filter grows with its length. */
+static void leave(struct program *program, size_t at, bool on_true, uint32_t action)
+{
+    if (program->leaving_count == COUNT(program->leavings))
+        fail("the filter is too long");
+    program->leavings[program->leaving_count++] = (struct leaving){at, on_true, action};
+}
+
+/* Emits the answers that are due: all that are awaited, if one is for more than so
+ * many instructions. Only where nothing comes by that goes on to the next one. */
+static void settle(struct program *program, size_t patience)
+{
+    if (program->leaving_count == 0 || program->length - program->leavings[0].at <= patience)
+        return;
+    for (size_t i = 0; i < program->leaving_count; i++) {
+        uint32_t action = program->leavings[i].action;
+        bool due = false;
+        for (size_t other = i; other < program->leaving_count; other++) {
+            const struct leaving *leaving = &program->leavings[other];
+            if (leaving->at == SETTLED || leaving->action != action)
+                continue;
+            struct sock_filter *comparison = &program->code[leaving->at];
+            *(leaving->on_true ? &comparison->jt : &comparison->jf) = distance(program, leaving->at);
+            program->leavings[other].at = SETTLED;
+            due = true;
+        }
+        if (due)
+            answer(program, action);
+    }
+    program->leaving_count = 0;
+}
+
 static void answer_if_equal(struct program *program, uint32_t value, uint32_t action)
 {
-    emit(program, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
-    answer(program, action);
+    leave(program, program->length, true, action);
+    emit(program, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 0);
 }
 
 static void answer_if_any_bit(struct program *program, uint32_t bits, uint32_t action)
 {
-    emit(program, BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1);
-    answer(program, action);
+    leave(program, program->length, true, action);
+    emit(program, BPF_JMP | BPF_JSET | BPF_K, bits, 0, 0);
 }
 
 static uint32_t error(int errnum)
@@ -247,10 +303,12 @@ static void judge_socket(struct program *program, unsigned variant)
     load(program, ARGUMENT(0));
     answer_if_equal(program, AF_INET, SECCOMP_RET_ALLOW);
     answer_if_equal(program, AF_INET6, SECCOMP_RET_ALLOW);
-    emit(program, BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 0, 4);
+    size_t other = program->length;
+    emit(program, BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 0, 0);
     load(program, ARGUMENT(2));
     answer_if_equal(program, netlink_route, SECCOMP_RET_ALLOW);
     answer(program, refusal(variant, EPROTONOSUPPORT));
+    program->code[other].jf = distance(program, other);
     emit(program, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0);
     answer(program, refusal(variant, EAFNOSUPPORT));
     if (variant & VARIANT_NO_UNIX)
@@ -268,11 +326,13 @@ static void judge_subvolumes(struct program *program, unsigned variant)
     static const uint32_t of_all[] = {FICLONE, FICLONERANGE, FIDEDUPERANGE};
 
     emit(program, BPF_ALU | BPF_AND | BPF_K, type_bits, 0, 0);
-    emit(program, BPF_JMP | BPF_JEQ | BPF_K, btrfs, 0, 2 * COUNT(of_all) + 2);
+    size_t other = program->length;
+    emit(program, BPF_JMP | BPF_JEQ | BPF_K, btrfs, 0, 0);
     load(program, ARGUMENT(1));
     for (size_t i = 0; i < COUNT(of_all); i++)
         answer_if_equal(program, of_all[i], SECCOMP_RET_ALLOW);
     answer(program, refusal(variant, EPERM));
+    program->code[other].jf = distance(program, other);
 }
 
 /* Typing into the terminal cloche was started from (56, 57); line disciplines,
@@ -380,8 +440,10 @@ static void ask_about_open(struct program *program, unsigned variant, unsigned a
     answer(program, variant & VARIANT_READS_WATCHED ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW);
     emit(program, BPF_JMP | BPF_JSET | BPF_K, O_CREAT | tmpfile_bit, 1, 0);
     answer(program, SECCOMP_RET_USER_NOTIF);
-    emit(program, BPF_JMP | BPF_JSET | BPF_K, tmpfile_bit, 4, 0);
-    refuse_set_id_mode(program, variant, argument + 1); /* four instructions */
+    size_t nameless = program->length;
+    emit(program, BPF_JMP | BPF_JSET | BPF_K, tmpfile_bit, 0, 0);
+    refuse_set_id_mode(program, variant, argument + 1);
+    program->code[nameless].jt = distance(program, nameless);
     bool told = variant & VARIANT_WATCHED;
     refuse_set_id_mode(program, told ? variant : variant & ~(unsigned)VARIANT_FILES_ASKED, argument + 1);
 }
@@ -569,68 +631,100 @@ static void sort_cases(struct program *program)
     }
 }
 
-/* How far the instruction at `from` has to jump to come to the next one. */
-static uint8_t distance(const struct program *program, size_t from)
+/* Of the calls whose arguments are looked at, programs make this one most. The others
+ * that are made often the kernel knows to be allowed, without the filter. */
+static void judge_first(struct program *program, uint32_t architecture, unsigned variant)
 {
-    size_t skipped = program->length - from - 1;
+    int number = seccomp_syscall_resolve_name_arch(architecture, "openat");
 
-    if (skipped > UINT8_MAX)
-        fail("a jump is too long");
-    return (uint8_t)skipped;
-}
-
-static void emit_judged(struct program *program, const struct call_case *judged, unsigned variant)
-{
-    size_t jump = program->length;
-
-    emit(program, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)judged->number, 0, 0);
-    judged->judge(program, variant);
-    program->code[jump].jf = distance(program, jump);
-}
-
-/* Those of the cases that get this answer, whatever their arguments. */
-static void emit_answered(struct program *program, const struct call_case *cases, size_t count, uint32_t action)
-{
-    size_t first = program->length;
-
-    for (size_t i = 0; i < count; i++) {
-        if (!cases[i].judge && cases[i].action == action)
-            emit(program, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)cases[i].number, 0, 0);
+    for (size_t i = 0; i < program->case_count; i++) {
+        const struct call_case judged = program->cases[i];
+        if (judged.number != number || !judged.judge)
+            continue;
+        size_t jump = program->length;
+        emit(program, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 0);
+        judged.judge(program, variant);
+        program->code[jump].jf = distance(program, jump);
+        program->cases[i] = (struct call_case){.number = number, .action = SECCOMP_RET_ALLOW}; /* never asked again */
     }
-    size_t end = program->length;
-    if (end == first)
-        return;
-    program->code[end - 1].jf = 1;
-    for (size_t at = first; at < end; at++)
-        program->code[at].jt = distance(program, at);
-    answer(program, action);
 }
 
-/* The search tree over some cases, which are sorted. */
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as the tree. */
-static void emit_tree(struct program *program, const struct call_case *cases, size_t count, unsigned variant)
+static void add_part(struct program *program, struct call_case part)
 {
-    const size_t leaf = 4;
+    const struct call_case *last = program->part_count ? &program->parts[program->part_count - 1] : NULL;
 
-    if (count <= leaf) {
-        for (size_t i = 0; i < count; i++) {
-            if (cases[i].judge)
-                emit_judged(program, &cases[i], variant);
-        }
-        emit_answered(program, cases, count, error(EPERM));
-        emit_answered(program, cases, count, error(ENOSYS));
-        emit_answered(program, cases, count, error(EOPNOTSUPP));
-        emit_answered(program, cases, count, SECCOMP_RET_USER_NOTIF);
-        answer(program, SECCOMP_RET_ALLOW);
+    if (last && !last->judge && !part.judge && last->action == part.action)
+        return;
+    program->parts[program->part_count++] = part;
+}
+
+/* All numbers up to the newest, cut where the answer changes. */
+static void cut(struct program *program)
+{
+    int next = 0; /* the first number that is in no part yet */
+
+    program->part_count = 0;
+    for (size_t i = 0; i <= program->case_count; i++) {
+        const struct call_case *judged = &program->cases[i];
+        int end = i < program->case_count ? judged->number : NEWEST_CALL + 1;
+
+        if (next < end)
+            add_part(program, (struct call_case){.number = next, .action = SECCOMP_RET_ALLOW});
+        if (i < program->case_count)
+            add_part(program, *judged);
+        next = end + 1;
+    }
+}
+
+static void emit_tree(struct program *program, const struct call_case *parts, size_t count, unsigned variant);
+
+/* Where one side of the comparison at `at` leads. A part that is simply answered
+ * costs no instruction of its own. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the tree. */
+static void emit_side(struct program *program, size_t at, bool on_true, const struct call_case *parts, size_t count,
+                      unsigned variant)
+{
+    if (count == 1 && !parts->judge) {
+        leave(program, at, on_true, parts->action);
+        return;
+    }
+    if (on_true)
+        program->code[at].jt = distance(program, at);
+    else
+        program->code[at].jf = distance(program, at);
+    emit_tree(program, parts, count, variant);
+}
+
+/* The search tree over some parts, which are sorted. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the tree. */
+static void emit_tree(struct program *program, const struct call_case *parts, size_t count, unsigned variant)
+{
+    const size_t near = 24; /* what so many parts take is never too far for a comparison */
+
+    if (count == 1 && parts->judge) {
+        parts->judge(program, variant);
+        return;
+    }
+    if (count == 1) {
+        answer(program, parts->action);
         return;
     }
     size_t middle = count / 2;
-    size_t jump = program->length;
-    emit(program, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)cases[middle].number, 0, 1);
-    emit(program, BPF_JMP | BPF_JA, 0, 0, 0); /* it may be too far for a comparison */
-    emit_tree(program, cases, middle, variant);
-    program->code[jump + 1].k = (uint32_t)(program->length - jump - 2);
-    emit_tree(program, cases + middle, count - middle, variant);
+    size_t at = program->length;
+    emit(program, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)parts[middle].number, 0, 0);
+    if (middle > near) {
+        program->code[at].jf = 1;
+        emit(program, BPF_JMP | BPF_JA, 0, 0, 0);
+        emit_tree(program, parts, middle, variant);
+        settle(program, SETTLED_AFTER);
+        program->code[at + 1].k = (uint32_t)(program->length - at - 2);
+        emit_tree(program, parts + middle, count - middle, variant);
+    } else {
+        emit_side(program, at, false, parts, middle, variant);
+        settle(program, SETTLED_AFTER);
+        emit_side(program, at, true, parts + middle, count - middle, variant);
+    }
+    settle(program, SETTLED_AFTER);
 }
 
 static void compile(struct program *program, uint32_t architecture, unsigned variant, size_t *head_length)
@@ -645,7 +739,10 @@ static void compile(struct program *program, uint32_t architecture, unsigned var
     answer(program, error(ENOSYS));
     collect_cases(program, architecture, variant);
     sort_cases(program);
-    emit_tree(program, program->cases, program->case_count, variant);
+    judge_first(program, architecture, variant);
+    cut(program);
+    emit_tree(program, program->parts, program->part_count, variant);
+    settle(program, 0);
 }
 
 static void print(const struct program *program, unsigned variant)
