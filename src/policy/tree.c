@@ -56,14 +56,43 @@ static void step_up(const struct tree *tree, struct arena *arena, struct tree_pl
         place->node = place->path.len <= 1 ? NODE_DIRECTORY : tree->look(tree->context, place->path, arena, &ignored);
 }
 
+/* Without "//", "." and "..", as rules are. */
+static bool is_normal(struct slice path)
+{
+    for (size_t i = 0; i < path.len; i++) {
+        if (path.ptr[i] != '/')
+            continue;
+        struct slice next = slice_from(path, i + 1);
+        size_t length = slice_find(next, '/');
+        if (length == 0 || (next.ptr[0] == '.' && (length == 1 || (length == 2 && next.ptr[1] == '.'))))
+            return false;
+    }
+    return path.len > 0 && path.ptr[0] == '/';
+}
+
+/* The deepest directory above `path` that need not be walked to again. */
+static struct slice nearest_known(const struct tree *tree, struct slice path)
+{
+    struct slice above = SLICE("/");
+
+    if (!tree->is_known_directory || !is_normal(path))
+        return above;
+    for (above = path_parent(path); above.len > 1; above = path_parent(above)) {
+        if (tree->is_known_directory(tree->context, above))
+            break;
+    }
+    return above;
+}
+
 bool tree_follow(const struct tree *tree, struct arena *arena, struct slice path, struct tree_place *place,
                  struct error *err)
 {
-    struct slice rest = path;
+    struct slice known = nearest_known(tree, path);
+    struct slice rest = known.len > 1 ? slice_from(path, known.len) : path;
     struct slice component;
     bool plain = true;
 
-    *place = (struct tree_place){.path = SLICE("/"), .node = NODE_DIRECTORY};
+    *place = (struct tree_place){.path = known, .node = NODE_DIRECTORY};
     while (path_next(&rest, &component)) {
         /* "//" */
         if (plain && component.ptr > path.ptr + 1 && component.ptr[-2] == '/')
@@ -105,6 +134,7 @@ bool tree_follow(const struct tree *tree, struct arena *arena, struct slice path
 /* The host's tree. */
 
 struct look {
+    struct slice path;
     enum node node;
     struct slice target;
 };
@@ -129,7 +159,8 @@ struct host_tree {
     struct map looks;
     struct map directories;
     size_t looks_in_all;
-    struct directory *last; /* rules about one place stand together */
+    struct directory *last;   /* rules about one place stand together */
+    const struct look *known; /* the directory that was asked for last */
     char buffer[PATH_MAX];  /* the path that was looked at last, with its NUL */
     size_t absent_length;   /* its length, if nothing was there; else 0 */
 };
@@ -220,8 +251,8 @@ static enum node host_look(void *context, struct slice path, struct arena *arena
         if (node != NODE_DIRECTORY && node != NODE_LINK)
             return node;
         look = ARENA_NEW(host->arena, struct look);
-        *look = (struct look){node, found};
-        *map_at(&host->looks, arena_slice(host->arena, path)) = look;
+        *look = (struct look){arena_slice(host->arena, path), node, found};
+        *map_at(&host->looks, look->path) = look;
     }
     *target = look->target;
     return look->node;
@@ -232,9 +263,14 @@ static enum node host_look(void *context, struct slice path, struct arena *arena
 static bool host_is_known_directory(void *context, struct slice path)
 {
     struct host_tree *host = context;
-    const struct look *look = map_get(&host->looks, path);
 
-    return look && look->node == NODE_DIRECTORY;
+    if (host->known && slice_equal(path, host->known->path))
+        return true;
+    const struct look *look = map_get(&host->looks, path);
+    if (!look || look->node != NODE_DIRECTORY)
+        return false;
+    host->known = look;
+    return true;
 }
 
 static bool host_read(void *context, struct slice path, size_t limit, struct arena *arena, struct slice *content)
