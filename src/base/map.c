@@ -79,7 +79,7 @@ static void resize(struct map *map, size_t capacity)
 
 void map_reserve(struct map *map, size_t count)
 {
-    size_t capacity = map->capacity ? map->capacity : 64;
+    size_t capacity = map->capacity ? map->capacity : 16;
 
     while (capacity / 4 * 3 <= count)
         capacity *= 2;

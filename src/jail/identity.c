@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -44,22 +45,26 @@ static bool write_own_map(pid_t child, const char *name, unsigned id, struct err
     return write_to_child(child, name, line, (size_t)length, err);
 }
 
-static bool write_identity_map(pid_t child, const char *name, struct error *err)
+/* Of the buffers only what is used is touched, which on the stack would be all. */
+struct buffers {
+    char map[MAP_TEXT_MAX];
+    char lines[MAP_TEXT_MAX];
+};
+
+static bool copy_identity_map(pid_t child, const char *name, struct buffers *buffers, struct error *err)
 {
     char path[64];
-    /* Of pages that are not used, none is touched. */
-    char map[MAP_TEXT_MAX] __attribute__((uninitialized));
-    char lines[MAP_TEXT_MAX] __attribute__((uninitialized));
+    char *lines = buffers->lines;
     size_t used = 0;
 
     snprintf(path, sizeof path, "/proc/self/%s", name);
     FD_CLEANUP int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? -1 : read(fd, map, sizeof map - 1);
+    ssize_t length = fd < 0 ? -1 : read(fd, buffers->map, sizeof buffers->map - 1);
     if (length < 0)
         return error_set_errno(err, errno, "cannot read %s", path);
-    map[length] = '\0';
+    buffers->map[length] = '\0';
 
-    for (const char *line = map; *line; line = strchr(line, '\n') + 1) {
+    for (const char *line = buffers->map; *line; line = strchr(line, '\n') + 1) {
         uint32_t inside;
         uint32_t outside;
         uint32_t count;
@@ -67,12 +72,23 @@ static bool write_identity_map(pid_t child, const char *name, struct error *err)
         if (sscanf(line, "%" SCNu32 "%" SCNu32 "%" SCNu32, &inside, &outside, &count) != 3 || !strchr(line, '\n'))
             return error_set(err, "cannot understand %s", path);
         int written =
-            snprintf(lines + used, sizeof lines - used, "%" PRIu32 " %" PRIu32 " %" PRIu32 "\n", inside, inside, count);
-        if (written < 0 || (size_t)written >= sizeof lines - used)
+            snprintf(lines + used, MAP_TEXT_MAX - used, "%" PRIu32 " %" PRIu32 " %" PRIu32 "\n", inside, inside, count);
+        if (written < 0 || (size_t)written >= MAP_TEXT_MAX - used)
             return error_set(err, "cannot copy %s: it is too long", path);
         used += (size_t)written;
     }
     return write_to_child(child, name, lines, used, err);
+}
+
+static bool write_identity_maps(pid_t child, struct error *err)
+{
+    struct buffers *buffers = malloc(sizeof *buffers);
+
+    if (!buffers)
+        return error_set_errno(err, errno, "cannot copy the id maps");
+    bool written = copy_identity_map(child, "uid_map", buffers, err) && copy_identity_map(child, "gid_map", buffers, err);
+    free(buffers);
+    return written;
 }
 
 bool identity_map_child(pid_t child, struct error *err)
@@ -80,5 +96,5 @@ bool identity_map_child(pid_t child, struct error *err)
     if (geteuid() != 0)
         return write_to_child(child, "setgroups", "deny", 4, err) && write_own_map(child, "uid_map", geteuid(), err) &&
                write_own_map(child, "gid_map", getegid(), err);
-    return write_identity_map(child, "uid_map", err) && write_identity_map(child, "gid_map", err);
+    return write_identity_maps(child, err);
 }

@@ -34,7 +34,7 @@ static bool start_timer(struct asking *asking)
 
 static struct asking_open *put(struct asking *asking, const struct net_question *question, bool asked)
 {
-    for (size_t i = 0; i < ASKING_OPEN_MAX; i++) {
+    for (size_t i = 0; i < asking->open_max; i++) {
         struct asking_open *open = &asking->open[i];
         if (open->used)
             continue;
@@ -115,7 +115,7 @@ void asking_settle_network(struct asking *asking, struct asking_open *open, cons
     open->used = false;
     if (answer && answer->allowed && question.kind == NET_ASK_CONNECT) {
         asking->grants[asking->next_grant].question = question;
-        asking->next_grant = (asking->next_grant + 1) % ASKING_GRANTS_MAX;
+        asking->next_grant = (asking->next_grant + 1) % asking->grants_max;
     }
     if (asking->resume)
         asking->resume(asking->argument, &question, answer);
@@ -177,7 +177,7 @@ static bool is_same_connection(const struct net_question *one, const struct net_
 /* Taken back as it is found: the same port may be another connection's next. */
 static bool take_grant(struct asking *asking, const struct net_question *question)
 {
-    for (size_t i = 0; i < ASKING_GRANTS_MAX; i++) {
+    for (size_t i = 0; i < asking->grants_max; i++) {
         struct net_question *granted = &asking->grants[i].question;
         if (granted->name_length > 0 && is_same_connection(granted, question)) {
             granted->name_length = 0;
@@ -291,7 +291,7 @@ static void hear_answer(struct asking *asking, const json_t *root)
     else if (allowed && slice_is(how_long, "directory"))
         reply = ASKING_DIRECTORY;
 
-    for (size_t i = 0; i < ASKING_OPEN_MAX; i++) {
+    for (size_t i = 0; i < asking->open_max; i++) {
         struct asking_open *open = &asking->open[i];
         if (open->used && open->asked && open->number == number && !asking->prompt) {
             asking_settle(asking, open, reply, json_is_string(reason) ? json_slice(reason) : SLICE(""));
@@ -316,7 +316,7 @@ bool asking_hear(struct asking *asking, struct slice line)
     }
     asking->peer->greeted = true;
     asking->peer->asks = json_is_true(json_object_get(root, "asks"));
-    for (size_t i = 0; i < ASKING_OPEN_MAX; i++) {
+    for (size_t i = 0; i < asking->open_max; i++) {
         if (asking->open[i].used && !asking->open[i].asked)
             settle_unasked(asking, &asking->open[i]);
     }
@@ -327,7 +327,7 @@ void asking_end(struct asking *asking)
 {
     static const struct slice gone = SLICE("the program that could be asked has ended");
 
-    for (size_t i = 0; asking->peer && i < ASKING_OPEN_MAX; i++) {
+    for (size_t i = 0; asking->peer && i < asking->open_max; i++) {
         struct asking_open *open = &asking->open[i];
         if (open->used && (open->asked || open->record))
             asking_settle(asking, open, ASKING_NO, gone);
@@ -342,7 +342,7 @@ static void stop_timer_when_idle(struct asking *asking)
 {
     const struct itimerspec off = {0};
 
-    for (size_t i = 0; i < ASKING_OPEN_MAX; i++) {
+    for (size_t i = 0; i < asking->open_max; i++) {
         if (asking->open[i].used)
             return;
     }
@@ -358,7 +358,7 @@ static void tick(void *argument, struct jail_watch *watch)
     (void)!read(watch->fd, &ticks, sizeof ticks);
     if (asking->prompt)
         prompt_look(asking->prompt);
-    for (size_t i = 0; i < ASKING_OPEN_MAX; i++) {
+    for (size_t i = 0; i < asking->open_max; i++) {
         struct asking_open *open = &asking->open[i];
         if (!open->used || open->until == 0 || open->until > time)
             continue;
@@ -377,6 +377,15 @@ static void tick(void *argument, struct jail_watch *watch)
 
 /* ---- the whole ---- */
 
+static void make_room(struct asking *asking, struct arena *arena)
+{
+    asking->open_max = ASKING_OPEN_MAX;
+    asking->open = arena_alloc(arena, ASKING_OPEN_MAX * sizeof *asking->open);
+    asking->grants_max = ASKING_GRANTS_MAX;
+    asking->grants = arena_alloc(arena, ASKING_GRANTS_MAX * sizeof *asking->grants);
+    asking->hosts = arena_alloc(arena, ASKING_HOSTS_MAX * sizeof *asking->hosts);
+}
+
 bool asking_begin(const struct session *session, struct jail_watch *watches, struct prompt *prompt,
                   struct asking *asking, struct error *err)
 {
@@ -388,6 +397,8 @@ bool asking_begin(const struct session *session, struct jail_watch *watches, str
                               .doorman = -1};
     watches[WATCH_TIMER] = (struct jail_watch){.fd = -1, .ready = tick, .argument = asking};
     watches[WATCH_TERMINAL] = (struct jail_watch){.fd = -1};
+    if (asking->everything || asking->peer)
+        make_room(asking, session->arena);
     if (!asking->everything || asking->peer)
         return true;
     if (!prompt_open(prompt, &watches[WATCH_TERMINAL], err))
@@ -402,7 +413,7 @@ void asking_close(struct asking *asking)
 {
     if (asking->prompt)
         prompt_close(asking->prompt);
-    for (size_t i = 0; i < ASKING_OPEN_MAX; i++)
+    for (size_t i = 0; i < asking->open_max; i++)
         free(asking->open[i].record);
     fd_close(&asking->timer);
 }

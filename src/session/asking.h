@@ -46,10 +46,13 @@ struct asking {
     bool late;             /* the embedder has not greeted in time: the policy as it was given holds */
     uint32_t last_number;
     int timer; /* ticks while something is open; -1: not made yet */
-    struct asking_open open[ASKING_OPEN_MAX];
-    struct asking_grant grants[ASKING_GRANTS_MAX];
+    /* None of these while there is nobody to be asked: clearing them is work. */
+    struct asking_open *open;
+    struct asking_grant *grants;
+    struct asking_host *hosts; /* of ASKING_HOSTS_MAX */
+    size_t open_max;
+    size_t grants_max;
     size_t next_grant;
-    struct asking_host hosts[ASKING_HOSTS_MAX];
     size_t host_count;
     struct asking_open *shown;      /* at the terminal; NULL: none */
     uint64_t shown_at[ASKING_RATE]; /* when the last ones were, in turn */

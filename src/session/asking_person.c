@@ -50,7 +50,7 @@ static struct asking_open *first_waiting(struct asking *asking)
 {
     struct asking_open *first = NULL;
 
-    for (size_t i = 0; i < ASKING_OPEN_MAX; i++) {
+    for (size_t i = 0; i < asking->open_max; i++) {
         struct asking_open *open = &asking->open[i];
         if (open->used && open->asked && (!first || open->number < first->number))
             first = open;
@@ -88,7 +88,7 @@ void asking_settle_shown(struct asking *asking, enum asking_reply reply, const c
                                       .reason = slice_of(why)};
 
     asking_settle(asking, asking->shown, reply, slice_of(why));
-    for (size_t i = 0; may_be_others && i < ASKING_OPEN_MAX; i++) {
+    for (size_t i = 0; may_be_others && i < asking->open_max; i++) {
         struct asking_open *open = &asking->open[i];
         if (open->used && open->asked && !open->record && is_same(open, &shown))
             asking_settle_network(asking, open, &answer);
