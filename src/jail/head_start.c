@@ -37,6 +37,7 @@ enum jail_end head_start_make(struct head_start *head_start, int cgroup, struct 
     }
     head_start->doorman = doorman[0];
     head_start->control = control[0];
+    placement_find(&head_start->placement);
     if (!spawn_namespaces(cgroup, &head_start->child, err)) {
         enum jail_end end = spawn_is_forbidden(errno) ? JAIL_NO_NAMESPACES : JAIL_REFUSED;
         fd_close(&doorman[0]);
@@ -46,7 +47,8 @@ enum jail_end head_start_make(struct head_start *head_start, int cgroup, struct 
         return end;
     }
     if (head_start->child == 0)
-        init_in_namespaces(&head_start->outset, doorman[1], control[1], head_start->init);
+        init_in_namespaces(&head_start->outset, &head_start->placement, doorman[1], control[1], head_start->init);
+    placement_apart(&head_start->placement, head_start->child);
     fd_close(&doorman[1]);
     fd_close(&control[1]);
     if (!identity_map_child(head_start->child, err)) {
@@ -74,6 +76,7 @@ void head_start_go(struct head_start *head_start)
     const struct jail_network *network = head_start->init->network;
 
     jail_tell_network(head_start, head_start->init->target.plan->network != NETWORK_HOST);
+    placement_succeed(&head_start->placement, head_start->child);
     order_send(head_start->control, ORDER_START, 0);
     if (network)
         descriptor_send(head_start->control, network->inside);

@@ -4,6 +4,7 @@
 
 #include "jail/init.h"
 #include "jail/jail.h"
+#include "jail/placement.h"
 
 struct head_start {
     pid_t child;
@@ -11,6 +12,7 @@ struct head_start {
     int doorman;       /* the doorman's end of its socket */
     struct init *init; /* where pid 1 will look */
     struct outset outset;
+    struct placement placement;
     struct arena shared; /* with pid 1 */
     bool told_network;
 };

@@ -86,7 +86,8 @@ static bool write_identity_maps(pid_t child, struct error *err)
 
     if (!buffers)
         return error_set_errno(err, errno, "cannot copy the id maps");
-    bool written = copy_identity_map(child, "uid_map", buffers, err) && copy_identity_map(child, "gid_map", buffers, err);
+    bool written =
+        copy_identity_map(child, "uid_map", buffers, err) && copy_identity_map(child, "gid_map", buffers, err);
     free(buffers);
     return written;
 }

@@ -25,6 +25,7 @@
 #include "jail/linger.h"
 #include "jail/mountfd.h"
 #include "jail/mounts.h"
+#include "jail/own_network.h"
 #include "jail/private_directory.h"
 #include "jail/renewal.h"
 #include "jail/sampler.h"
@@ -105,6 +106,7 @@ struct beginning {
     struct arena arena;
     struct mounts mounts;
     struct handed handed;
+    struct own_network network;
     mode_t umask;
     struct rlimit open_files;
 };
@@ -118,9 +120,9 @@ static bool take_namespaces(int control, struct error *err)
 }
 
 /* Last, because the policy must be read to know whether there is to be one. */
-static bool take_network(int control, struct error *err)
+static bool begin_network(int control, struct own_network *network, struct error *err)
 {
-    return await(control, ORDER_NETWORK) == 0 || (spawn_network_namespace(err) && loopback_up(err));
+    return await(control, ORDER_NETWORK) == 0 || own_network_begin(network, err);
 }
 
 /* If this fails, `*kind` is how to report it. */
@@ -137,7 +139,7 @@ static bool begin(const struct outset *outset, int doorman, int control, struct 
     handed_replace_files(&beginning->handed, control + 1);
     if (limits_make_room(mounts_descriptors(NULL), &beginning->open_files, err) &&
         mounts_begin(outset, &beginning->arena, &beginning->mounts, err))
-        return take_network(control, err);
+        return begin_network(control, &beginning->network, err);
     *kind = why_not_mounted(outset);
     return false;
 }
@@ -211,13 +213,13 @@ static void hand_over_tree(struct init *init)
     fd_close(&init->whole);
 }
 
-static bool set_up_namespaces(const struct init *init, struct mounts *mounts, struct error *err)
+static bool set_up_namespaces(const struct init *init, struct beginning *beginning, struct error *err)
 {
     const struct plan *plan = init->target.plan;
     struct rlimit raised;
 
     return limits_hold_processes(plan, err) && limits_make_room(mounts_descriptors(plan), &raised, err) &&
-           mounts_apply(mounts, plan, err) &&
+           mounts_apply(&beginning->mounts, plan, err) && own_network_enter(&beginning->network, err) &&
            (!init->network || init->network->set_up_inside(init->network->argument, init->inside, err));
 }
 
@@ -435,7 +437,8 @@ static _Noreturn void run(struct init *init)
     tell(init, REPORT_ENDED, ended, "");
 }
 
-_Noreturn void init_in_namespaces(const struct outset *outset, int doorman, int control, const struct init *init)
+_Noreturn void init_in_namespaces(const struct outset *outset, const struct placement *placement, int doorman,
+                                  int control, const struct init *init)
 {
     struct beginning beginning;
     enum report_kind kind;
@@ -446,6 +449,7 @@ _Noreturn void init_in_namespaces(const struct outset *outset, int doorman, int 
     sigaction(SIGCHLD, &by_default, NULL);
     bool begun = begin(outset, doorman, control, &beginning, &kind, &error);
     await(control, ORDER_START);
+    placement_free(placement);
 
     struct init own = *init;
     struct plan plan = *own.target.plan;
@@ -467,7 +471,7 @@ _Noreturn void init_in_namespaces(const struct outset *outset, int doorman, int 
     beginning.mounts.session.count = own.session.count;
     if (!passed_receive(&own.target.passed, control, &error))
         tell(&own, REPORT_REFUSED, 0, error.text);
-    if (!set_up_namespaces(&own, &beginning.mounts, &error))
+    if (!set_up_namespaces(&own, &beginning, &error))
         tell(&own, why_not_mounted(outset), 0, error.text);
     own.scratch = renewal_is_needed(&plan) ? beginning.mounts.scratch.tree : -1;
     own.whole = beginning.mounts.whole;

@@ -6,6 +6,7 @@
 #include "jail/handed.h"
 #include "jail/hold.h"
 #include "jail/outset.h"
+#include "jail/placement.h"
 #include "jail/session_tmp.h"
 #include "jail/target.h"
 
@@ -33,7 +34,8 @@ struct init {
  * As pid 1 it begins with what `outset` says, and looks at `init` when it is
  * ordered to start (ORDER_START): until then the supervisor may be writing it.
  * `doorman` is a socket for the command's process, which was made before `control`. */
-_Noreturn void init_in_namespaces(const struct outset *outset, int doorman, int control, const struct init *init);
+_Noreturn void init_in_namespaces(const struct outset *outset, const struct placement *placement, int doorman,
+                                  int control, const struct init *init);
 _Noreturn void init_confined(struct init *init);
 
 #endif

@@ -1,18 +1,12 @@
-/* Namespaces from one clone3 and two unshares; there is no second program and no
+/* Namespaces from one clone3 and an unshare (and a network's, own_network.c); there is no second program and no
  * re-exec. */
 #include "jail/spawn.h"
 
-#include "base/fd.h"
-
 #include <errno.h>
 #include <linux/sched.h>
-#include <net/if.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdint.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,7 +33,7 @@ bool spawn_is_forbidden(int errnum)
            errnum == EINVAL;
 }
 
-static bool fail(struct error *err)
+bool spawn_fail(struct error *err)
 {
     int errnum = errno;
 
@@ -60,7 +54,7 @@ bool spawn_namespaces(int cgroup, pid_t *child, struct error *err)
     long result = syscall(SYS_clone3, &args, sizeof args);
 
     if (result < 0)
-        return fail(err);
+        return spawn_fail(err);
     *child = (pid_t)result;
     return true;
 }
@@ -73,20 +67,5 @@ void spawn_wait(pid_t child)
 
 bool spawn_other_namespaces(struct error *err)
 {
-    return unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP) == 0 || fail(err);
-}
-
-bool spawn_network_namespace(struct error *err)
-{
-    return unshare(CLONE_NEWNET) == 0 || fail(err);
-}
-
-bool loopback_up(struct error *err)
-{
-    FD_CLEANUP int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP};
-
-    if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request) < 0)
-        return error_set_errno(err, errno, "cannot bring up the sandbox's own loopback interface");
-    return true;
+    return unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP) == 0 || spawn_fail(err);
 }

@@ -11,10 +11,12 @@
  * Leaves errno as the kernel set it. */
 bool spawn_namespaces(int cgroup, pid_t *child, struct error *err);
 
-/* In the child: the mount, ipc, uts and cgroup namespaces, and the one for the
- * network. They take their time, which need not be the parent's. */
+/* In the child: the mount, ipc, uts and cgroup namespaces. They take their time,
+ * which need not be the parent's. */
 bool spawn_other_namespaces(struct error *err);
-bool spawn_network_namespace(struct error *err);
+
+/* False, with the reason by errno why a namespace could not be made. */
+bool spawn_fail(struct error *err);
 
 /* Until the child has ended, however. */
 void spawn_wait(pid_t child);
@@ -22,8 +24,5 @@ void spawn_wait(pid_t child);
 /* Did the kernel, by this errno, refuse the namespaces as such? It may lack a
  * kind of them, or forbid them, or its limits do. */
 bool spawn_is_forbidden(int errnum);
-
-/* In the child. */
-bool loopback_up(struct error *err);
 
 #endif
