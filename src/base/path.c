@@ -41,7 +41,7 @@ static bool begins_oddly(struct slice rest)
     return rest.len == dots || rest.ptr[dots] == '/';
 }
 
-static bool is_normal(struct slice path)
+bool path_is_normal(struct slice path)
 {
     for (size_t i = 0; i < path.len; i++) {
         if (path.ptr[i] == '/' && begins_oddly(slice_from(path, i + 1)))
@@ -52,7 +52,7 @@ static bool is_normal(struct slice path)
 
 struct slice path_normal(struct arena *arena, struct slice base, struct slice path)
 {
-    if (is_normal(path))
+    if (path_is_normal(path))
         return arena_slice(arena, path);
 
     char *out = arena_alloc(arena, base.len + path.len + 2);

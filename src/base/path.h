@@ -7,6 +7,9 @@
 #include "base/arena.h"
 #include "base/slice.h"
 
+/* Absolute, without "//", "." or "..", and without a slash at its end? */
+bool path_is_normal(struct slice path);
+
 /* Lexically: joins a relative `path` to `base`, drops "." and empty components,
  * lets ".." take its parent away (at "/" it stays there). `base` is normal. */
 struct slice path_normal(struct arena *arena, struct slice base, struct slice path);

@@ -56,26 +56,12 @@ static void step_up(const struct tree *tree, struct arena *arena, struct tree_pl
         place->node = place->path.len <= 1 ? NODE_DIRECTORY : tree->look(tree->context, place->path, arena, &ignored);
 }
 
-/* Without "//", "." and "..", as rules are. */
-static bool is_normal(struct slice path)
-{
-    for (size_t i = 0; i < path.len; i++) {
-        if (path.ptr[i] != '/')
-            continue;
-        struct slice next = slice_from(path, i + 1);
-        size_t length = slice_find(next, '/');
-        if (length == 0 || (next.ptr[0] == '.' && (length == 1 || (length == 2 && next.ptr[1] == '.'))))
-            return false;
-    }
-    return path.len > 0 && path.ptr[0] == '/';
-}
-
 /* The deepest directory above `path` that need not be walked to again. */
 static struct slice nearest_known(const struct tree *tree, struct slice path)
 {
     struct slice above = SLICE("/");
 
-    if (!tree->is_known_directory || !is_normal(path))
+    if (!tree->is_known_directory || !path_is_normal(path))
         return above;
     for (above = path_parent(path); above.len > 1; above = path_parent(above)) {
         if (tree->is_known_directory(tree->context, above))
