@@ -211,6 +211,35 @@ def test_identity_is_the_callers(person):
     assert results == [person.uid] * 4
 
 
+def processors(count):
+    """Sets of so many processors that this test may use, as far as there are any."""
+    mine = sorted(os.sched_getaffinity(0))
+    return [set(mine[:count]), set(mine[-count:])]
+
+
+@pytest.mark.parametrize("network", ["none", "host"])
+def test_command_may_use_the_processors_its_caller_may(person, network):
+    """The launch is spread over two by hand; ten times, because it could be a matter of luck."""
+    policy = {"extends": ["preset:dev"], "network": {"mode": network}}
+    code = "import os\nprint(json.dumps([sorted(os.sched_getaffinity(0)), len(os.listdir('/proc/self/task'))]))"
+    for allowed in [*processors(1), *processors(2), os.sched_getaffinity(0)] * 2:
+        before = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, allowed)
+        try:
+            assert probe(person, code, policy=policy) == [sorted(allowed), 1]
+        finally:
+            os.sched_setaffinity(0, before)
+
+
+def test_pid_1_is_one_thread_in_the_commands_network(person):
+    """A thread makes the namespace of the network; all have to be in it, and the thread gone."""
+    code = "import os\nprint(json.dumps([os.readlink(f'/proc/{p}/ns/net') for p in ('self', 'thread-self')]))"
+    answer = probe(person, code)
+    assert answer[0] == answer[1] != os.readlink("/proc/self/ns/net")
+    status = probe(person, "print(json.dumps(dict(l.split(':', 1) for l in open('/proc/1/status'))))")
+    assert status["Threads"].strip() == "1"
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root sees the files of others with their owners")
 def test_files_of_others_keep_their_owners_for_root(person):
     os.chown(person.file("theirs"), 61234, 61234)
@@ -304,8 +333,8 @@ def test_host_processes_cannot_be_seen(person):
     here = [name for name in os.listdir("/proc") if name.isdigit()]
     assert str(os.getpid()) in here
     results = probe(person, """
-print(json.dumps(sorted(int(n) for n in os.listdir("/proc") if n.isdigit())))""")
-    assert results == [1, 2]
+print(json.dumps([os.getpid(), *sorted(int(n) for n in os.listdir("/proc") if n.isdigit())]))""")
+    assert results == [results[0], 1, results[0]]
 
 
 def test_pid_1_cannot_be_touched(person):
