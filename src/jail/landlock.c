@@ -32,22 +32,31 @@ bool landlock_keeps_signals_inside(const struct plan *plan)
     return plan->use_landlock && ruleset_abi() >= ABI_SCOPES;
 }
 
+static bool is_file_on_writable_mount(int fd)
+{
+    struct stat status;
+    struct statvfs mount;
+    int flags = fcntl(fd, F_GETFL);
+
+    return flags >= 0 && (flags & O_ACCMODE) == O_RDONLY && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+           !(fstatvfs(fd, &mount) == 0 && (mount.f_flag & ST_RDONLY));
+}
+
 /* Such a file may be on the host's own mount: see handed.c. */
-static bool is_file_handed_in(void)
+static bool is_file_handed_in(const struct passed *passed)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        struct stat status;
-        struct statvfs mount;
-        int flags = fcntl(fd, F_GETFL);
-
-        if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-            !(fstatvfs(fd, &mount) == 0 && (mount.f_flag & ST_RDONLY)))
+        if (is_file_on_writable_mount(fd))
+            return true;
+    }
+    for (size_t i = 0; i < passed->count; i++) {
+        if (is_file_on_writable_mount(passed->numbers[i]))
             return true;
     }
     return false;
 }
 
-static struct ruleset_attributes attributes_for(const struct plan *plan, int abi)
+static struct ruleset_attributes attributes_for(const struct plan *plan, const struct passed *passed, int abi)
 {
     struct ruleset_attributes attributes = {.scoped = ruleset_scopes(abi, plan)};
 
@@ -56,18 +65,18 @@ static struct ruleset_attributes attributes_for(const struct plan *plan, int abi
         attributes.handled_files = CHANGE_RIGHTS;
     if (!plan->nested_user_namespaces && plan->landlock_reads)
         attributes.handled_files |= READ_RIGHTS;
-    if (!plan->nested_user_namespaces && abi >= ABI_TRUNCATE && (plan->landlock_reads || is_file_handed_in()))
+    if (!plan->nested_user_namespaces && abi >= ABI_TRUNCATE && (plan->landlock_reads || is_file_handed_in(passed)))
         attributes.handled_files |= RIGHT_TRUNCATE;
     return attributes;
 }
 
-bool landlock_apply(const struct plan *plan, int *kept, struct error *err)
+bool landlock_apply(const struct plan *plan, const struct passed *passed, int *kept, struct error *err)
 {
     *kept = -1;
     if (!plan->use_landlock)
         return true;
 
-    struct ruleset_attributes attributes = attributes_for(plan, ruleset_abi());
+    struct ruleset_attributes attributes = attributes_for(plan, passed, ruleset_abi());
     if (!attributes.handled_files && !attributes.scoped)
         return true;
     struct ruleset ruleset;

@@ -248,7 +248,7 @@ static bool give_up_privileges(const struct target *target, int doorman, struct 
     return limits_apply(plan, &target->open_files, err) && capabilities_drop(plan->keep_file_capabilities, err) &&
            enter_directory(plan, err) &&
            (plan->backend == BACKEND_LANDLOCK ? confine_files(plan, err) && confine_calls(plan, err)
-                                              : landlock_apply(plan, &ruleset, err)) &&
+                                              : landlock_apply(plan, &target->passed, &ruleset, err)) &&
            introduce_oneself(plan, doorman, ruleset, err) && filter_apply(plan, &listener, err) &&
            call_the_doorman(plan, doorman, listener, ruleset, err);
 }

@@ -148,6 +148,21 @@ def test_a_file_for_reading_is_not_opened_again_for_writing(person, backend):
     assert plain.stdout == "b'original'\n" and given.read_text() == ""
 
 
+def test_a_file_for_reading_without_a_name_is_not_emptied(person, backend):
+    given = person.file("../given", "original")
+    code = ("import os\nprint(os.read(6, 100))\n"
+            "try: os.truncate('/proc/self/fd/6', 0)\n"
+            "except OSError as problem: print(problem.errno)\n")
+    with given.open() as file:
+        given.unlink()
+        answer = run_with(person, {6: file.fileno()}, *backend, PYTHON, "-c", code)
+        assert answer.stdout.split() == ["b'original'", "13"], answer
+        assert os.fstat(file.fileno()).st_size == len("original")
+        file.seek(0)
+        with_numbers(person, {6: file.fileno()}, PYTHON, "-c", code)
+        assert os.fstat(file.fileno()).st_size == 0
+
+
 def test_a_file_outside_that_is_open_for_writing_can_be_written_and_no_other_beside_it(person, backend):
     given = person.file("../given", "")
     beside = person.file("../beside", "kept")
