@@ -137,11 +137,10 @@ static bool begin(const struct outset *outset, int doorman, int control, struct 
     if (!take_namespaces(control, err))
         return false;
     handed_replace_files(&beginning->handed, control + 1);
-    if (limits_make_room(mounts_descriptors(NULL), &beginning->open_files, err) &&
-        mounts_begin(outset, &beginning->arena, &beginning->mounts, err))
-        return begin_network(control, &beginning->network, err);
-    *kind = why_not_mounted(outset);
-    return false;
+    bool mounted = limits_make_room(mounts_descriptors(NULL), &beginning->open_files, err) &&
+                   mounts_begin(outset, &beginning->arena, &beginning->mounts, err);
+    *kind = mounted ? REPORT_REFUSED : why_not_mounted(outset);
+    return mounted && begin_network(control, &beginning->network, err);
 }
 
 /* Puts a descriptor behind the `*kept` that are kept; whatever is there is not needed
@@ -472,7 +471,8 @@ _Noreturn void init_in_namespaces(const struct outset *outset, const struct plac
     if (!passed_receive(&own.target.passed, control, &error))
         tell(&own, REPORT_REFUSED, 0, error.text);
     if (!set_up_namespaces(&own, &beginning, &error))
-        tell(&own, why_not_mounted(outset), 0, error.text);
+        tell(&own, own_network_is_forbidden(&beginning.network) ? REPORT_NO_NAMESPACES : why_not_mounted(outset), 0,
+             error.text);
     own.scratch = renewal_is_needed(&plan) ? beginning.mounts.scratch.tree : -1;
     own.whole = beginning.mounts.whole;
     run(&own);

@@ -36,10 +36,12 @@ static void *make(void *argument)
 {
     struct own_network *own = argument;
 
-    if (unshare(CLONE_NEWNET) == 0)
+    if (unshare(CLONE_NEWNET) == 0) {
         own->space = loopback_up(&own->error);
-    else
+    } else {
         spawn_fail(&own->error);
+        own->forbidden = spawn_is_forbidden(errno);
+    }
     return NULL;
 }
 
@@ -73,4 +75,9 @@ bool own_network_enter(struct own_network *own, struct error *err)
     }
     return setns(space, CLONE_NEWNET) == 0 ||
            error_set_errno(err, errno, "cannot enter the sandbox's network namespace");
+}
+
+bool own_network_is_forbidden(const struct own_network *own)
+{
+    return !own->begun && own->forbidden; /* a thread that was not waited for may still write there */
 }

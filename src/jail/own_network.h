@@ -10,6 +10,7 @@ struct own_network {
     bool begun;
     pthread_t thread;
     int space; /* the namespace; -1: `error` tells why not */
+    bool forbidden;
     struct error error;
 };
 
@@ -18,5 +19,8 @@ bool own_network_begin(struct own_network *own, struct error *err);
 
 /* Waits until it is made. Nothing, if it was not begun. */
 bool own_network_enter(struct own_network *own, struct error *err);
+
+/* Was that not to be had because this system gives no such namespaces? */
+bool own_network_is_forbidden(const struct own_network *own);
 
 #endif

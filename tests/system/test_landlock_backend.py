@@ -493,8 +493,9 @@ def test_auto_falls_back_where_namespaces_are_of_no_use(person, how):
     assert refused.stderr.startswith("cloche: ") and refused.stderr.count("\n") == 1, refused.stderr
 
 
-def test_auto_falls_back_where_the_limit_of_user_namespaces_is_zero(person):
-    script = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$0" "$@"'
+@pytest.mark.parametrize("kind", ["user", "mnt", "net"])
+def test_auto_falls_back_where_the_limit_of_namespaces_is_zero(person, kind):
+    script = f'echo 0 > /proc/sys/user/max_{kind}_namespaces && exec "$0" "$@"'
 
     def inside(*arguments):
         return subprocess.run(["unshare", "--user", "--map-root-user", "sh", "-c", script, person.binaries / "cloche",
