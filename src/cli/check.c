@@ -64,7 +64,7 @@ static bool print_obstacles(struct session *session)
     struct error err = {{0}};
     size_t said = session->problems.count;
 
-    bool resolved = session_resolve(session, tree_of_host(arena));
+    bool resolved = session_resolve(session, session->around.tree);
     for (size_t i = said; i < session->problems.count; i++)
         print_problem(arena, &session->problems.items[i], "on this host: ");
     if (!resolved)

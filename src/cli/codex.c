@@ -204,7 +204,7 @@ static int start(struct session *session, const struct session_request *request,
     int status;
 
     jail_tell_network(head_start, policy_network_mode(&session->policy) != NETWORK_HOST);
-    if (!session_resolve(session, tree_of_host(session->arena)) || !session_plan(session, &err))
+    if (!session_resolve(session, session->around.tree) || !session_plan(session, &err))
         return refuse(session, &err, CODEX_REFUSED);
     if (personality_objects(session))
         return CODEX_REFUSED;

@@ -101,7 +101,7 @@ static enum jail_end attempt(struct arena *arena, const struct options *options,
     bool prepared = session_read(arena, &options->request, session, err);
     if (prepared) {
         jail_tell_network(head_start, policy_network_mode(&session->policy) != NETWORK_HOST);
-        prepared = session_resolve(session, tree_of_host(arena)) && session_plan(session, err);
+        prepared = session_resolve(session, session->around.tree) && session_plan(session, err);
     }
     if (!again || !prepared)
         session_say(session, err);

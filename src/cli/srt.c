@@ -344,7 +344,7 @@ static int run(struct arena *arena, const struct srt_options *options, int contr
     if (!read_policy(arena, &request, &tmpdir, temporary, session, &scratch, &err))
         return refuse(session, &err);
     jail_tell_network(head_start, policy_network_mode(&session->policy) != NETWORK_HOST);
-    if (!session_resolve(session, tree_of_host(arena)) || !session_plan(session, &err))
+    if (!session_resolve(session, session->around.tree) || !session_plan(session, &err))
         return refuse(session, &err);
     if (personality_objects(session))
         return SRT_STATUS_ERROR;

@@ -176,8 +176,11 @@ bool surroundings_gather_with(struct arena *arena, enum personality personality,
     struct error unread;
     struct utsname system;
 
-    *around = (struct surroundings){
-        .personality = personality, .environment = environment, .command = command, .is_root = geteuid() == 0};
+    *around = (struct surroundings){.personality = personality,
+                                    .tree = tree,
+                                    .environment = environment,
+                                    .command = command,
+                                    .is_root = geteuid() == 0};
 
     if (project && !*project)
         return error_set(err, "the option -C names no directory: its value is empty");

@@ -159,6 +159,7 @@ enum backend { BACKEND_NAMESPACES, BACKEND_LANDLOCK };
 struct surroundings {
     enum personality personality;
     bool extended; /* srt's personality, and cloche's own keys count: the Node package */
+    const struct tree *tree; /* the host's, which remembers what was looked at for all this */
     struct slice project;
     struct slice home;
     struct slice passwd_home; /* what /etc/passwd says, where that is another directory; else empty */

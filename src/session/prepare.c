@@ -232,7 +232,7 @@ bool session_plan(struct session *session, struct error *err)
 bool session_prepare(struct arena *arena, const struct session_request *request, struct session *session,
                      struct error *err)
 {
-    return session_read(arena, request, session, err) && session_resolve(session, tree_of_host(arena)) &&
+    return session_read(arena, request, session, err) && session_resolve(session, session->around.tree) &&
            session_plan(session, err);
 }
 

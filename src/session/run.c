@@ -160,7 +160,8 @@ enum jail_end session_run(struct session *session, char *const *argv, int contro
     if (!can_be_started(session, control_fd, err) ||
         !hold_lifeline(session->lifeline_fd, &watches[WATCH_LIFELINE], err))
         return JAIL_REFUSED;
-    if (plan_has_doorman(&session->plan) && !has_proc(err))
+    /* A head start has used it already, to write the id maps. */
+    if (plan_has_doorman(&session->plan) && !head_start && !has_proc(err))
         return JAIL_NO_NAMESPACES;
     if (outside_open(session, control_fd, watches, outside, err)) {
         company.hold = outside->asking.prompt ? &outside->prompt.hold : NULL;
