@@ -155,8 +155,8 @@ struct host_tree {
     size_t looks_in_all;
     struct directory *last;   /* rules about one place stand together */
     const struct look *known; /* the directory that was asked for last */
-    char buffer[PATH_MAX];  /* the path that was looked at last, with its NUL */
-    size_t absent_length;   /* its length, if nothing was there; else 0 */
+    char buffer[PATH_MAX];    /* the path that was looked at last, with its NUL */
+    size_t absent_length;     /* its length, if nothing was there; else 0 */
     struct names names;
 };
 

@@ -521,8 +521,9 @@ def test_srt_falls_back_too(person):
 
 
 def test_auto_takes_namespaces_where_they_work(person):
-    done = person.cloche("run", "-c", "echo $$")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "2\n", "")
+    done = person.cloche("run", "-c", "readlink /proc/self/ns/pid")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("pid:") and done.stdout.strip() != os.readlink("/proc/self/ns/pid")
     assert person.explain("read:/etc")["backend"] == "namespaces"
 
 
