@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 
 import pytest
 
@@ -26,6 +27,15 @@ for ignored, wanted in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGQUIT, signal
                         (signal.SIGINT, signal.default_int_handler)):  # fmt: skip
     if signal.getsignal(ignored) == signal.SIG_IGN:
         signal.signal(ignored, wanted)
+
+
+def remove(directory):
+    """Once more if something came in between: a shell that is told to end still writes its history."""
+    try:
+        shutil.rmtree(directory)
+    except OSError:
+        time.sleep(0.5)
+        shutil.rmtree(directory)
 
 
 @pytest.fixture(scope="session")
@@ -134,7 +144,7 @@ def somebody(uid, binaries):
     base.chmod(0o755)
     os.chown(base, uid, uid)
     yield Person(uid, base, binaries)
-    shutil.rmtree(base)
+    remove(base)
 
 
 @pytest.fixture(params=["root", "ordinary"] if os.geteuid() == 0 else ["ordinary"])
