@@ -34,6 +34,7 @@ static const char *const needed[] = {
     "bind",
     "connect",
     "getsockname",
+    "getpeername",
     "getsockopt",
     "sendmsg",
     "recvfrom",

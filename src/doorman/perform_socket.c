@@ -24,6 +24,21 @@ static bool is_socket(int fd, int *error)
     return *error == 0;
 }
 
+/* A stream that has a peer and no name may have been handed to the command: then it is
+ * of the host's network, and an abstract name would be taken there. Others have no use
+ * for one. */
+static bool is_connected_stream(const struct request *request)
+{
+    struct sockaddr_storage peer;
+    socklen_t length = sizeof peer;
+    int type = SOCK_DGRAM;
+    socklen_t size = sizeof type;
+
+    return request->address.ss_family == AF_UNIX &&
+           getsockopt(request->socket, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type != SOCK_DGRAM &&
+           getpeername(request->socket, (struct sockaddr *)&peer, &length) == 0;
+}
+
 static int bind_in(const struct request *request, int directory, const char *last)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -108,6 +123,8 @@ struct answer perform_bind(struct worker *worker, struct request *request)
 
     if (!is_socket(request->socket, &error))
         return answer_error(error);
+    if (is_connected_stream(request))
+        return answer_error(EINVAL);
     if (destination_is_path(request))
         return bind_path(worker, request);
     struct answer answer =

@@ -418,6 +418,22 @@ def test_a_listening_unix_socket_is_passed_and_connections_come_in(person, backe
         run.communicate()
 
 
+def test_a_stream_of_the_hosts_network_gets_no_name_there(person):
+    code = ("import socket\ngiven = socket.socket(fileno=6)\n"
+            "try: given.bind('\\0cloche-test-name')\n"
+            "except OSError as problem: print(problem.errno)\n"
+            "listening = socket.socket(socket.AF_UNIX)\nlistening.bind('\\0cloche-test-own')\nprint(given.recv(9))\n")
+    for plain in (False, True):
+        ours, theirs = socket.socketpair()
+        ours.send(b"still here")
+        with ours, theirs:
+            run = with_numbers if plain else run_with
+            answer = run(person, {6: theirs.fileno()}, PYTHON, "-c", code)
+            names = pathlib.Path("/proc/net/unix").read_text()
+        assert answer.stdout == ("" if plain else "22\n") + "b'still her'\n", answer
+        assert ("@cloche-test-name" in names) == plain
+
+
 def test_a_socket_of_the_hosts_network_is_passed_where_the_command_has_that_network(person, backend):
     with connected(socket.SOCK_STREAM) as fd:
         answer = passed(person, fd, *backend, *HOST_NETWORK, PYTHON, "-c", f"import os; print(os.write({fd}, b'x'))")
