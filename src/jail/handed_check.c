@@ -7,6 +7,8 @@
  *     or not, can be disconnected and connected to anywhere, and one for unix
  *     datagrams can send to every name there. What is left are unix streams with a
  *     peer, or with peers to come: they cannot be pointed elsewhere;
+ *   - whoever asked for a signal when there is something to read (F_SETOWN) would be
+ *     sent the one that the command chooses;
  *   - files of the kernel's own are doors to processes, namespaces and settings of the
  *     system; devices are drivers.
  *
@@ -66,6 +68,12 @@ static bool check_socket(int fd, const char *name, bool host_network, struct err
                      "%s is a socket that is neither connected nor listening: the command could connect it to "
                      "any other of the host",
                      name);
+}
+
+/* Terminals, which can have one too, are opened anew (handed_replace_device), and have none then. */
+static bool has_owner(int fd, const struct stat *status)
+{
+    return (S_ISSOCK(status->st_mode) || S_ISFIFO(status->st_mode)) && fcntl(fd, F_GETOWN) != 0;
 }
 
 /* By whichever of its names it was opened. */
@@ -158,6 +166,11 @@ bool handed_check(int fd, const char *name, enum handed_as as, bool host_network
                          "%s only names a file (O_PATH): the command could open it in ways that the policy does not "
                          "allow. %s",
                          name, instead);
+    if (has_owner(fd, &status))
+        return error_set(err,
+                         "%s has an owner, who gets its signals (F_SETOWN): the command could send him any other. Take "
+                         "the owner away, or hand the command a pipe of its own",
+                         name);
     if (S_ISSOCK(status.st_mode) && !check_socket(fd, name, host_network, err))
         return false;
     return as == HANDED_AS_STANDARD || check_named(fd, name, &status, err);

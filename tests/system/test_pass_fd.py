@@ -3,6 +3,7 @@ nobody else holds them; what would be more than a descriptor is refused by name.
 
 import contextlib
 import ctypes
+import fcntl
 import mmap
 import os
 import pathlib
@@ -416,6 +417,21 @@ def test_a_listening_unix_socket_is_passed_and_connections_come_in(person, backe
             assert client.recv(10) == b"HELLO"
         assert run.wait(PATIENCE) == 0
         run.communicate()
+
+
+@pytest.mark.parametrize("standard", [False, True])
+def test_who_gets_the_signals_of_a_descriptor_is_not_sent_others(person, backend, standard):
+    with unix_pair(socket.SOCK_STREAM) as fd:
+        def run():
+            if standard:
+                return person.cloche("run", *backend, "true", stdin=fd)
+            return passed(person, fd, *backend, "true")
+        for owner in (os.getpid(), -os.getpgrp()):
+            fcntl.fcntl(fd, fcntl.F_SETOWN, owner)
+            refused = run()
+            assert refused.returncode == 125 and "F_SETOWN" in refused.stderr, refused
+        fcntl.fcntl(fd, fcntl.F_SETOWN, 0)
+        assert run().returncode == 0
 
 
 def test_a_stream_of_the_hosts_network_gets_no_name_there(person):
