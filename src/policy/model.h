@@ -158,7 +158,7 @@ enum backend { BACKEND_NAMESPACES, BACKEND_LANDLOCK };
 /* Where this run happens. All paths absolute and free of links. */
 struct surroundings {
     enum personality personality;
-    bool extended; /* srt's personality, and cloche's own keys count: the Node package */
+    bool extended;           /* srt's personality, and cloche's own keys count: the Node package */
     const struct tree *tree; /* the host's, which remembers what was looked at for all this */
     struct slice project;
     struct slice home;
