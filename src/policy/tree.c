@@ -139,14 +139,6 @@ struct directory {
     struct listing *listing; /* NULL: not read, or of no use */
 };
 
-/* What was listed last: the same directory is, for several reasons. */
-struct names {
-    struct slice path;
-    struct slice *items;
-    size_t count;
-    size_t capacity;
-};
-
 struct host_tree {
     struct tree tree;
     struct arena *arena;
@@ -157,7 +149,6 @@ struct host_tree {
     const struct look *known; /* the directory that was asked for last */
     char buffer[PATH_MAX];    /* the path that was looked at last, with its NUL */
     size_t absent_length;     /* its length, if nothing was there; else 0 */
-    struct names names;
 };
 
 static enum node read_link(const char *path, struct arena *arena, struct slice *target)
@@ -284,37 +275,21 @@ static bool host_is_roots_alone(void *context, struct slice path)
            (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-static bool read_names(struct host_tree *host, struct slice path)
-{
-    struct names *names = &host->names;
-    struct slice copy = arena_slice(host->arena, path);
-    DIR *directory = opendir(copy.ptr);
-    struct dirent *entry;
-
-    if (!directory)
-        return false;
-    *names = (struct names){.path = copy};
-    while ((entry = readdir(directory))) {
-        struct slice name = slice_of(entry->d_name);
-        if (slice_is(name, ".") || slice_is(name, ".."))
-            continue;
-        names->items = arena_grow(host->arena, names->items, names->count, names->count + 1, &names->capacity,
-                                  sizeof *names->items);
-        names->items[names->count++] = arena_slice(host->arena, name);
-    }
-    closedir(directory);
-    return true;
-}
-
 static bool host_list(void *context, struct slice path, void (*found)(void *argument, struct slice name),
                       void *argument)
 {
     struct host_tree *host = context;
+    DIR *directory = opendir(arena_slice(host->arena, path).ptr);
+    struct dirent *entry;
 
-    if ((!host->names.path.len || !slice_equal(path, host->names.path)) && !read_names(host, path))
+    if (!directory)
         return false;
-    for (size_t i = 0; i < host->names.count; i++)
-        found(argument, host->names.items[i]);
+    while ((entry = readdir(directory))) {
+        struct slice name = slice_of(entry->d_name);
+        if (!slice_is(name, ".") && !slice_is(name, ".."))
+            found(argument, name);
+    }
+    closedir(directory);
     return true;
 }
 

@@ -232,6 +232,21 @@ def test_star_stays_within_one_component_and_an_open_bracket_is_itself(person):
     assert can_read(person, policy, two)
 
 
+def test_pattern_finds_what_is_beside_a_directory_that_was_descended_into(person):
+    """Directories are listed one inside the other: what the inner one holds must not be taken for the rest of the outer."""
+    secrets = [person.file(f"{name}/deep/of-{name}.env", "secret\n") for name in "abcdefgh"]
+    control = person.file("h/deep/readable.txt", "fine\n")
+    policy = profile(special("root", "read"), special("project_roots", "write"), pattern(person.project / "**/*.env"))
+    for secret in secrets:
+        answer = person.codex(policy, "cat", str(secret))
+        assert answer.returncode != 0 and "secret" not in answer.stdout, secret
+    # Each by a mount: the doorman, who hides them as well, is not there on every host.
+    masks = sh(person, policy, "cat /proc/self/mountinfo").stdout
+    assert [f"/deep/of-{name}.env " in masks for name in "abcdefgh"] == [True] * 8
+    assert person.codex(policy, "cat", str(control)).stdout == "fine\n"
+    assert person.codex(profile(special("root", "read")), "cat", str(secrets[-1])).stdout == "secret\n"
+
+
 def test_alternatives_in_braces_are_each_a_pattern(person):
     hidden = [person.file(name) for name in ("a.pem", "x/b.key", "x/c.p12", "x/id_rsa")]
     seen = [person.file(name) for name in ("a.pe", "x/b.{pem,key}")]
