@@ -32,6 +32,14 @@ bool fd_close_others(const int *kept, size_t count)
     return close_range(from, ~0U, 0) == 0;
 }
 
+bool fd_is_same_file(int a, int b)
+{
+    struct stat one;
+    struct stat other;
+
+    return fstat(a, &one) == 0 && fstat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
 bool fd_read_all(int fd, const char *name, size_t limit, struct arena *arena, struct slice *content, struct error *err)
 {
     char *bytes = NULL;

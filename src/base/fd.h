@@ -15,6 +15,9 @@ bool fd_close_others(const int *kept, size_t count);
 
 #define FD_CLEANUP __attribute__((cleanup(fd_close)))
 
+/* Are both of one file, by whatever names and with whatever rights? */
+bool fd_is_same_file(int a, int b);
+
 /* Hands a descriptor on: the cleanup of `*fd` then does nothing. */
 static inline int fd_take(int *fd)
 {

@@ -45,14 +45,6 @@ static const struct own_root *root_of(const struct house *house, struct slice pa
     return best;
 }
 
-static bool is_same(int a, int b)
-{
-    struct stat one;
-    struct stat other;
-
-    return fstat(a, &one) == 0 && fstat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
-}
-
 /* `granted`: somebody who was asked has allowed it. */
 static int find(const struct house *house, int original, struct slice path, bool granted)
 {
@@ -68,7 +60,7 @@ static int find(const struct house *house, int original, struct slice path, bool
     }
     if (found < 0 && granted)
         found = resolve_whole(house, path, 0);
-    if (found >= 0 && !is_same(found, original))
+    if (found >= 0 && !fd_is_same_file(found, original))
         fd_close(&found);
     errno = saved;
     return found;

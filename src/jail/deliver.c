@@ -26,12 +26,40 @@ static bool has_reached_us(int signal)
     return sigtimedwait(&one, &info, &no_time) == signal && info.si_pid == 0;
 }
 
+static const int all_stops[] = {SIGTSTP, SIGTTIN, SIGTTOU};
+
+enum { STOP_COUNT = sizeof all_stops / sizeof *all_stops };
+
 static void stop_signals(sigset_t *set)
 {
     sigemptyset(set);
-    sigaddset(set, SIGTSTP);
-    sigaddset(set, SIGTTIN);
-    sigaddset(set, SIGTTOU);
+    for (size_t i = 0; i < STOP_COUNT; i++)
+        sigaddset(set, all_stops[i]);
+}
+
+/* The one thing of this room that is not in a struct: a handler is told nothing but
+ * the signal. It runs in the child of vfork, so that pid 1 sees what it wrote. */
+static volatile sig_atomic_t spared_stop;
+
+static void spare(int signal)
+{
+    spared_stop = signal;
+}
+
+void deliver_spare_stops(void)
+{
+    const struct sigaction action = {.sa_handler = spare};
+
+    for (size_t i = 0; i < STOP_COUNT; i++) {
+        struct sigaction before;
+        if (sigaction(all_stops[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+            sigaction(all_stops[i], &action, NULL);
+    }
+}
+
+int deliver_spared_stop(void)
+{
+    return spared_stop;
 }
 
 int deliver_take_stop(void)

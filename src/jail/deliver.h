@@ -19,6 +19,12 @@ void deliver(const struct addressee *to, const struct order *order);
  * until it was executed (0: none). */
 void deliver_early(const struct addressee *to, const sigset_t *early, int stop);
 
+/* In the child of vfork: stopped before it is executed, it would keep pid 1 waiting, who
+ * is to report the stop. execve takes the handlers away; what they spared it (0: nothing)
+ * pid 1 sends again. */
+void deliver_spare_stops(void);
+int deliver_spared_stop(void);
+
 /* Takes a pending stop signal out of the caller's queue; 0: there is none. */
 int deliver_take_stop(void);
 

@@ -13,6 +13,7 @@
 #include "jail/attendant.h"
 #include "jail/capabilities.h"
 #include "jail/confine.h"
+#include "jail/deliver.h"
 #include "jail/filter.h"
 #include "jail/handed.h"
 #include "jail/jail.h"
@@ -270,29 +271,6 @@ static void replace_devices(const struct passed *passed)
         handed_replace_device(passed->numbers[i]);
 }
 
-/* The one thing of this room that is not in a struct: a handler is told nothing but
- * the signal. It runs in the child of vfork, so that pid 1 sees what it wrote. */
-static volatile sig_atomic_t spared_stop;
-
-static void spare(int signal)
-{
-    spared_stop = signal;
-}
-
-/* Stopped before it is executed, the command would keep pid 1 waiting, who is to
- * report the stop. execve takes the handlers away; pid 1 sends the signal again. */
-static void spare_stops(void)
-{
-    static const int stops[] = {SIGTSTP, SIGTTIN, SIGTTOU};
-    const struct sigaction action = {.sa_handler = spare};
-
-    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
-        struct sigaction before;
-        if (sigaction(stops[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
-            sigaction(stops[i], &action, NULL);
-    }
-}
-
 static _Noreturn void become(struct target *target)
 {
     int doorman = target->doorman;
@@ -313,7 +291,7 @@ static _Noreturn void become(struct target *target)
         _exit(1);
     }
     sigaction(SIGCHLD, &target->child_action, NULL);
-    spare_stops();
+    deliver_spare_stops();
     sigprocmask(SIG_SETMASK, &target->signal_mask, NULL);
     target->status = 0;
     int status = execute(target);
@@ -329,7 +307,7 @@ bool target_start(struct target *target, pid_t *pid, struct error *err)
         become(target);
     if (child < 0)
         return error_set_errno(err, errno, "cannot make a process for the command");
-    target->spared_stop = spared_stop;
+    target->spared_stop = deliver_spared_stop();
     *pid = child;
     return true;
 }

@@ -3,8 +3,9 @@
  * may be of one pipe, and its two ends are one file to the kernel. */
 #include "session/passed.h"
 
+#include "base/fd.h"
+
 #include <fcntl.h>
-#include <sys/stat.h>
 
 bool passed_are_open(const struct session_request *request, struct error *err)
 {
@@ -14,14 +15,6 @@ bool passed_are_open(const struct session_request *request, struct error *err)
                              request->passed[i], request->passed[i], request->passed[i]);
     }
     return true;
-}
-
-static bool is_same_file(int a, int b)
-{
-    struct stat one;
-    struct stat other;
-
-    return fstat(a, &one) == 0 && fstat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
 bool passed_are_apart(const struct session_request *request, struct error *err)
@@ -38,7 +31,7 @@ bool passed_are_apart(const struct session_request *request, struct error *err)
 
     for (size_t i = 0; i < request->passed_count; i++) {
         for (size_t j = 0; j < sizeof own / sizeof *own; j++) {
-            if (own[j].fd > 0 && (own[j].fd == request->passed[i] || is_same_file(own[j].fd, request->passed[i])))
+            if (own[j].fd > 0 && (own[j].fd == request->passed[i] || fd_is_same_file(own[j].fd, request->passed[i])))
                 return error_set(err, "--pass-fd %d is what %s is for: the command must not have it",
                                  request->passed[i], own[j].option);
         }
