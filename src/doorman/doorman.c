@@ -238,6 +238,7 @@ void doorman_main(void *argument, int socket, int records, pid_t init, atomic_ui
         .records = records,
         .made.mutex = PTHREAD_MUTEX_INITIALIZER,
         .abstract.mutex = PTHREAD_MUTEX_INITIALIZER,
+        .is_root = geteuid() == 0,
         .umask = umask(0),
     };
     note_handed_in(&house);

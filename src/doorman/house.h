@@ -45,6 +45,7 @@ struct house {
     size_t search_count;
     struct made made;
     struct abstract_names abstract;
+    bool is_root;              /* the run was started by root */
     mode_t umask;              /* of the command when it started */
     atomic_bool umask_varies;  /* some process has called umask since */
     atomic_uint_fast64_t told; /* how often something was noticed that is to be told of */

@@ -69,7 +69,9 @@ struct answer perform(struct worker *worker, struct request *request)
     worker->request = request;
     worker->noticed.any = false;
     worker->noticed.moved = false;
-    umask(request->umask);
+    if (request->umask != worker->umask)
+        umask(request->umask);
+    worker->umask = request->umask;
     if (request->other_user) {
         setfsgid(request->as_group);
         setfsuid(request->as_user);

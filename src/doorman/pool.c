@@ -1,8 +1,4 @@
-/* Requests go through a pipe, because its wake-up is synchronous: the performer
- * runs on the reader's processor as soon as the reader waits again, and the caller
- * on the performer's, which costs a tenth of waking another processor.
- *
- * Threads are started when they are needed. One that may have to wait for the
+/* Threads are started when they are needed. One that may have to wait for the
  * world (a FIFO's other end, a full backlog) says so and is replaced; a warden
  * looks from time to time whether its caller is still there and has no signal to
  * attend to, and else breaks the wait off. There are bounds to everything: when they are
@@ -13,6 +9,7 @@
 #include "doorman/appeal.h"
 #include "doorman/confine.h"
 #include "doorman/copy.h"
+#include "doorman/line.h"
 #include "doorman/lock.h"
 #include "doorman/perform.h"
 #include "doorman/tell.h"
@@ -28,16 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* However many wait, there is room for what they may be waiting for. */
-enum { REQUESTS_MAX = 384, ACTIVE_MAX = 4, WAITING_MAX = 256, STACK_SIZE = 256 * 1024 };
-
-struct line {
-    int pipe[2];
-    size_t threads;
-    size_t idle;
-    size_t waiting;
-    size_t queued;
-};
+enum { ACTIVE_MAX = 4, WAITING_MAX = 256, STACK_SIZE = 256 * 1024 };
 
 struct waiter {
     bool used;
@@ -49,6 +37,7 @@ struct waiter {
 
 struct pool {
     struct house *house;
+    struct placement placement;
     pthread_mutex_t mutex;
     pthread_cond_t freed;
     struct line lines[POOL_KINDS];
@@ -65,6 +54,7 @@ struct pool {
 struct start {
     struct pool *pool;
     enum pool_kind kind;
+    struct performer performer;
 };
 
 static enum pool_kind kind_of(const struct request *request)
@@ -82,7 +72,23 @@ struct number worker_number(int fd)
     return number;
 }
 
-void pool_answer(const struct house *house, const struct request *request, struct answer answer)
+/* The caller is woken for it, and not for its own sake: it sleeps again until it is
+ * answered. The kernel would wake it on an idle processor, as if it had work to do
+ * there beside ours. It cannot notice: no signal but a fatal one reaches it before
+ * the answer. */
+static int install(const struct house *house, const struct request *request, struct seccomp_notif_addfd *add)
+{
+    struct placement_pull pull;
+
+    placement_pull(&house->pool->placement, request->thread, &pull);
+    int number = ioctl(house->listener, SECCOMP_IOCTL_NOTIF_ADDFD, add);
+    int error = errno;
+    placement_let_go(request->thread, &pull);
+    return number < 0 ? -error : number;
+}
+
+/* What is to be sent, with the descriptor in its place. */
+static struct seccomp_notif_resp prepare(const struct house *house, const struct request *request, struct answer answer)
 {
     struct seccomp_notif_resp response = {.id = request->id, .error = -answer.error, .val = answer.value};
 
@@ -92,9 +98,9 @@ void pool_answer(const struct house *house, const struct request *request, struc
             .srcfd = (unsigned)answer.fd,
             .newfd_flags = answer.close_on_exec ? O_CLOEXEC : 0,
         };
-        int number = ioctl(house->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+        int number = install(house, request, &add);
         if (number < 0)
-            response.error = -errno;
+            response.error = number;
         response.val = number;
         /* While it is open here for writing, the caller could not execute it. */
         close(answer.fd);
@@ -103,57 +109,79 @@ void pool_answer(const struct house *house, const struct request *request, struc
         response = (struct seccomp_notif_resp){.id = request->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
     if (response.error)
         response.val = 0;
-    /* The caller may have been killed: then nobody wants it. */
+    return response;
+}
+
+/* The caller may have been killed: then nobody wants it. */
+static void send_answer(const struct house *house, struct seccomp_notif_resp response)
+{
     ioctl(house->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
 }
 
+void pool_answer(const struct house *house, const struct request *request, struct answer answer)
+{
+    send_answer(house, prepare(house, request, answer));
+}
+
 /* To those who may ask. */
-static void hand_on(struct pool *pool, struct line *line, struct request *request)
+static void hand_on(struct pool *pool, struct request *request)
 {
     pthread_mutex_lock(&pool->mutex);
-    line->idle++;
     request->is_appealed = true;
-    pool->lines[POOL_APPEALS].queued++;
+    struct performer *performer = line_give(&pool->lines[POOL_APPEALS], request, &pool->placement, PLACEMENT_ANYWHERE);
     pthread_cond_signal(&pool->wanted); /* not by us, who stand under the rules */
     pthread_mutex_unlock(&pool->mutex);
-    if (write(pool->lines[POOL_APPEALS].pipe[1], &request, sizeof request) != (ssize_t)sizeof request)
-        _exit(1);
+    if (performer)
+        performer_hand(performer, request);
+}
+
+/* The next request, if there is one already; what the performer is done with is free
+ * again. */
+static struct request *take_next(struct pool *pool, struct line *line, struct performer *performer,
+                                 struct request *done)
+{
+    pthread_mutex_lock(&pool->mutex);
+    if (done) {
+        pool->free[pool->free_count++] = done;
+        pthread_cond_signal(&pool->freed);
+    }
+    struct request *next = line_take(line, performer);
+    pthread_mutex_unlock(&pool->mutex);
+    return next;
 }
 
 static void *worker_main(void *argument)
 {
-    struct start start = *(struct start *)argument;
-    struct pool *pool = start.pool;
+    struct start *start = argument; /* lives as long as the thread, which is for ever */
+    struct performer *performer = &start->performer;
+    struct pool *pool = start->pool;
     struct house *house = pool->house;
-    struct line *line = &pool->lines[start.kind];
+    struct line *line = &pool->lines[start->kind];
     struct worker worker = {.house = house, .lock = lock_open(house->self, house->lock)};
-    struct request *request;
 
-    free(argument);
-    if (worker.lock < 0 || !confine_performer(house, start.kind == POOL_FILES))
+    performer->thread = gettid();
+    if (worker.lock < 0 || !confine_performer(house, start->kind == POOL_FILES))
         _exit(1);
+    pthread_mutex_lock(&pool->mutex);
+    line->starting--;
+    struct request *request = line_take(line, performer);
+    pthread_mutex_unlock(&pool->mutex);
     for (;;) {
-        if (read(line->pipe[0], &request, sizeof request) != (ssize_t)sizeof request)
-            continue;
-        pthread_mutex_lock(&pool->mutex);
-        line->queued--;
-        line->idle--;
-        pthread_mutex_unlock(&pool->mutex);
+        if (!request)
+            request = performer_wait(performer);
         struct answer answer =
-            start.kind == POOL_APPEALS ? appeal_perform(&worker, request) : perform(&worker, request);
-        if (start.kind != POOL_APPEALS && appeal_is_open(&worker, &answer)) {
-            hand_on(pool, line, request);
+            start->kind == POOL_APPEALS ? appeal_perform(&worker, request) : perform(&worker, request);
+        if (start->kind != POOL_APPEALS && appeal_is_open(&worker, &answer)) {
+            hand_on(pool, request);
+            request = take_next(pool, line, performer, NULL);
             continue;
         }
         /* Before the caller goes on: a file that we hold open for writing it could not execute. */
         request_clear(request);
         tell_send(&worker, &answer);
-        pool_answer(house, request, answer);
-        pthread_mutex_lock(&pool->mutex);
-        line->idle++;
-        pool->free[pool->free_count++] = request;
-        pthread_cond_signal(&pool->freed);
-        pthread_mutex_unlock(&pool->mutex);
+        struct seccomp_notif_resp response = prepare(house, request, answer);
+        request = take_next(pool, line, performer, request);
+        send_answer(house, response);
     }
     return NULL;
 }
@@ -166,9 +194,10 @@ static void start_thread(struct pool *pool, enum pool_kind kind)
     pthread_attr_t attributes;
     pthread_t thread;
     bool started = false;
+    int pipe[2] = {-1, -1};
 
-    if (start && pthread_attr_init(&attributes) == 0) {
-        *start = (struct start){pool, kind};
+    if (start && pipe2(pipe, O_CLOEXEC) == 0 && pthread_attr_init(&attributes) == 0) {
+        *start = (struct start){pool, kind, {.pipe = {pipe[0], pipe[1]}, .processor = PLACEMENT_ANYWHERE}};
         pthread_attr_setstacksize(&attributes, STACK_SIZE);
         pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
         started = pthread_create(&thread, &attributes, worker_main, start) == 0;
@@ -176,9 +205,11 @@ static void start_thread(struct pool *pool, enum pool_kind kind)
     }
     if (started) {
         pool->lines[kind].threads++;
-        pool->lines[kind].idle++;
+        pool->lines[kind].starting++;
     } else {
         free(start);
+        fd_close(&pipe[0]);
+        fd_close(&pipe[1]);
         if (pool->lines[kind].threads == pool->lines[kind].waiting)
             _exit(1);
     }
@@ -189,7 +220,7 @@ static void attend_to(struct pool *pool, enum pool_kind kind)
 {
     struct line *line = &pool->lines[kind];
 
-    if (line->queued > line->idle && line->threads - line->waiting < ACTIVE_MAX)
+    if (line->queued > line->starting && line->threads - line->waiting < ACTIVE_MAX)
         start_thread(pool, kind);
 }
 
@@ -245,12 +276,12 @@ void pool_submit(struct house *house, struct request *request)
     enum pool_kind kind = kind_of(request);
 
     pthread_mutex_lock(&pool->mutex);
-    pool->lines[kind].queued++;
+    struct performer *performer =
+        line_give(&pool->lines[kind], request, &pool->placement, placement_here(&pool->placement));
     attend_to(pool, kind);
     pthread_mutex_unlock(&pool->mutex);
-    /* The pipe has room for more than there are requests. */
-    if (write(pool->lines[kind].pipe[1], &request, sizeof request) != (ssize_t)sizeof request)
-        _exit(1);
+    if (performer)
+        performer_hand(performer, request);
 }
 
 static bool is_valid(const struct house *house, uint64_t id)
@@ -345,10 +376,7 @@ bool pool_make(struct house *house)
                           .freed = PTHREAD_COND_INITIALIZER,
                           .awaited = PTHREAD_COND_INITIALIZER,
                           .wanted = PTHREAD_COND_INITIALIZER};
+    placement_find(&pool->placement);
     house->pool = pool;
-    for (size_t i = 0; i < POOL_KINDS; i++) {
-        if (pipe2(pool->lines[i].pipe, O_CLOEXEC) < 0)
-            return false;
-    }
     return true;
 }

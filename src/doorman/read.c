@@ -398,12 +398,12 @@ static int read_metadata(const struct reader *reader)
 }
 
 /* What the filter refuses where it sees the mode, and sends here where that is told of. */
-static bool sets_id(const struct request *request)
+static bool sets_id(const struct house *house, const struct request *request)
 {
     uint64_t mode = request->kind == REQUEST_OPEN ? request->how.mode : request->mode;
     bool counts = request->kind == REQUEST_OPEN || request->kind == REQUEST_CHMOD || request->kind == REQUEST_MKNOD;
 
-    return counts && mode & (geteuid() == 0 ? S_ISUID | S_ISGID : S_ISUID);
+    return counts && mode & (house->is_root ? S_ISUID | S_ISGID : S_ISUID);
 }
 
 int read_request(const struct house *house, const struct seccomp_notif *call, struct request *request)
@@ -415,7 +415,7 @@ int read_request(const struct house *house, const struct seccomp_notif *call, st
     request->call = call->data.nr;
     request->refusal = refuse_find_denied(house, call->data.nr);
     if (!request->refusal)
-        request->refusal = refuse_find(&call->data, house->policy->seccomp.block_unix_sockets, geteuid() == 0);
+        request->refusal = refuse_find(&call->data, house->policy->seccomp.block_unix_sockets, house->is_root);
     if (request->refusal) {
         request->kind = REQUEST_REFUSED;
         return 0;
@@ -431,7 +431,7 @@ int read_request(const struct house *house, const struct seccomp_notif *call, st
         request->umask = copy_umask(house, request->thread);
         request->other_user = copy_user(house, request->thread, &request->as_user, &request->as_group);
         error = read_metadata(&reader);
-        if (!sets_id(request))
+        if (!sets_id(house, request))
             return error;
         request->kind = REQUEST_REFUSED;
         request->refusal = &refuse_set_id;

@@ -381,7 +381,7 @@ static int find_or_create(const struct house *house, const struct request *reque
         place_close(place);
         return find_object(house, request, operand, RESOLVE_OBJECT, resolve_flags, place);
     }
-    bool in_proc = is_proc(place->directory);
+    bool in_proc = place->by_hand && is_proc(place->directory);
     if (!in_proc) {
         place->last[place->last_length] = '\0';
         place->object = openat(place->directory, place->last, O_PATH | O_NOFOLLOW | O_CLOEXEC);

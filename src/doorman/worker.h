@@ -27,8 +27,9 @@ struct noticed {
 
 struct worker {
     struct house *house;
-    int lock;   /* its own descriptor of the lock */
-    bool alone; /* the lock is, or was last, held alone */
+    int lock;     /* its own descriptor of the lock */
+    bool alone;   /* the lock is, or was last, held alone */
+    mode_t umask; /* its own at the moment, as of none before the first request */
     const struct request *request;
     struct noticed noticed;
 };

@@ -76,7 +76,8 @@ void head_start_go(struct head_start *head_start)
     const struct jail_network *network = head_start->init->network;
 
     jail_tell_network(head_start, head_start->init->target.plan->network != NETWORK_HOST);
-    placement_succeed(&head_start->placement, head_start->child);
+    /* It goes on where we are, because we wait next. */
+    placement_keep(&head_start->placement, head_start->child, placement_here(&head_start->placement));
     order_send(head_start->control, ORDER_START, 0);
     if (network)
         descriptor_send(head_start->control, network->inside);

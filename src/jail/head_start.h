@@ -4,7 +4,7 @@
 
 #include "jail/init.h"
 #include "jail/jail.h"
-#include "jail/placement.h"
+#include "base/placement.h"
 
 struct head_start {
     pid_t child;

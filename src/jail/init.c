@@ -448,7 +448,7 @@ _Noreturn void init_in_namespaces(const struct outset *outset, const struct plac
     sigaction(SIGCHLD, &by_default, NULL);
     bool begun = begin(outset, doorman, control, &beginning, &kind, &error);
     await(control, ORDER_START);
-    placement_free(placement);
+    placement_keep(placement, 0, PLACEMENT_ANYWHERE);
 
     struct init own = *init;
     struct plan plan = *own.target.plan;

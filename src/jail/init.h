@@ -6,7 +6,7 @@
 #include "jail/handed.h"
 #include "jail/hold.h"
 #include "jail/outset.h"
-#include "jail/placement.h"
+#include "base/placement.h"
 #include "jail/session_tmp.h"
 #include "jail/target.h"
 

@@ -231,6 +231,46 @@ def test_command_may_use_the_processors_its_caller_may(person, network):
             os.sched_setaffinity(0, before)
 
 
+MAKES_FILES_AND_LOOKS_AT_ITS_PROCESSORS = """
+import os, threading
+mine = os.sched_getaffinity(0)
+seen = set()
+for number in range(400):
+    os.close(os.open(f"file{number}", os.O_WRONLY | os.O_CREAT))
+    seen.add(len(os.sched_getaffinity(0)))
+    if number % 40 == 0:
+        child = os.fork()
+        if child == 0:
+            os._exit(len(os.sched_getaffinity(0)))
+        seen.add(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+def create():
+    while not enough.is_set():
+        os.close(os.open("file0", os.O_WRONLY | os.O_CREAT))
+
+enough = threading.Event()
+worker = threading.Thread(target=create)
+worker.start()
+one, kept = {min(mine)}, 0
+for _ in range(40):
+    os.sched_setaffinity(worker.native_id, one)
+    threading.Event().wait(0.005)
+    kept += os.sched_getaffinity(worker.native_id) == one
+    os.sched_setaffinity(worker.native_id, mine)
+enough.set()
+worker.join()
+print(json.dumps([sorted(seen), kept]))
+"""
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
+def test_callers_of_the_doorman_keep_their_processors(person):
+    """It holds a caller on its own while it gives it a file; what others set meanwhile counts, but for less than a hundredth."""
+    seen, kept = probe(person, MAKES_FILES_AND_LOOKS_AT_ITS_PROCESSORS, policy={"extends": ["preset:dev"]})
+    assert seen == [len(os.sched_getaffinity(0))]
+    assert kept >= 36
+
+
 def test_pid_1_is_one_thread_in_the_commands_network(person):
     """A thread makes the namespace of the network; all have to be in it, and the thread gone."""
     code = "import os\nprint(json.dumps([os.readlink(f'/proc/{p}/ns/net') for p in ('self', 'thread-self')]))"
