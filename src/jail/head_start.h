@@ -2,9 +2,9 @@
 #ifndef CLOCHE_JAIL_HEAD_START_H
 #define CLOCHE_JAIL_HEAD_START_H
 
+#include "base/placement.h"
 #include "jail/init.h"
 #include "jail/jail.h"
-#include "base/placement.h"
 
 struct head_start {
     pid_t child;

@@ -101,12 +101,21 @@ static enum report_kind why_not_mounted(const struct outset *outset)
     return REPORT_NO_PROC;
 }
 
+/* What the thread that makes the network does after it. */
+struct aside {
+    const struct init *init;
+    struct mounts *mounts;
+    bool failed;
+    struct error error;
+};
+
 /* What pid 1 has got when it is told the plan. */
 struct beginning {
     struct arena arena;
     struct mounts mounts;
     struct handed handed;
     struct own_network network;
+    struct aside aside;
     mode_t umask;
     struct rlimit open_files;
 };
@@ -212,14 +221,55 @@ static void hand_over_tree(struct init *init)
     fd_close(&init->whole);
 }
 
+static void make_overlays_aside(void *argument)
+{
+    struct aside *aside = argument;
+
+    aside->failed = !mounts_make_overlays(aside->mounts, &aside->error);
+}
+
+static void set_up_network_aside(void *argument)
+{
+    struct aside *aside = argument;
+    const struct init *init = aside->init;
+
+    aside->failed = !init->network->set_up_inside(init->network->argument, init->inside, &aside->error);
+}
+
+static own_network_work *work_aside(const struct init *init)
+{
+    if (init->network)
+        return set_up_network_aside;
+    return mounts_have_overlays(init->target.plan) ? make_overlays_aside : NULL;
+}
+
+static bool succeeded_aside(const struct aside *aside, struct error *err)
+{
+    if (aside->failed)
+        *err = aside->error;
+    return !aside->failed;
+}
+
 static bool set_up_namespaces(const struct init *init, struct beginning *beginning, struct error *err)
 {
     const struct plan *plan = init->target.plan;
+    own_network_work *work = work_aside(init);
     struct rlimit raised;
 
-    return limits_hold_processes(plan, err) && limits_make_room(mounts_descriptors(plan), &raised, err) &&
-           mounts_apply(&beginning->mounts, plan, err) && own_network_enter(&beginning->network, err) &&
-           (!init->network || init->network->set_up_inside(init->network->argument, init->inside, err));
+    if (!limits_hold_processes(plan, err) || !limits_make_room(mounts_descriptors(plan), &raised, err))
+        return false;
+    mounts_expect(&beginning->mounts, plan);
+    beginning->aside = (struct aside){.init = init, .mounts = &beginning->mounts};
+    own_network_then(&beginning->network, work, &beginning->aside);
+    if (!mounts_prepare(&beginning->mounts, err))
+        return false;
+    if (work == make_overlays_aside) {
+        own_network_wait(&beginning->network);
+        if (!succeeded_aside(&beginning->aside, err))
+            return false;
+    }
+    return mounts_attach(&beginning->mounts, err) && own_network_enter(&beginning->network, err) &&
+           succeeded_aside(&beginning->aside, err);
 }
 
 static bool set_up_confined(struct init *init, struct error *err)

@@ -2,11 +2,11 @@
 #ifndef CLOCHE_JAIL_INIT_H
 #define CLOCHE_JAIL_INIT_H
 
+#include "base/placement.h"
 #include "jail/company.h"
 #include "jail/handed.h"
 #include "jail/hold.h"
 #include "jail/outset.h"
-#include "base/placement.h"
 #include "jail/session_tmp.h"
 #include "jail/target.h"
 

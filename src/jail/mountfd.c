@@ -66,15 +66,6 @@ bool mountfd_set(int mount, uint64_t attributes, struct error *err)
     return true;
 }
 
-bool mountfd_clear(int mount, uint64_t attributes, struct error *err)
-{
-    struct mount_attr attr = {.attr_clr = attributes};
-
-    if (mount_setattr(mount, "", AT_EMPTY_PATH, &attr, sizeof attr) < 0)
-        return error_set_errno(err, errno, "cannot clear the flags of a mount");
-    return true;
-}
-
 bool mountfd_clone(int directory, const char *name, uint64_t attributes, int *mount, struct error *err)
 {
     unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW;

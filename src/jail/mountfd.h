@@ -40,7 +40,6 @@ bool mountfd_new_tmpfs(unsigned mode, uint64_t size, int *mount, struct error *e
 
 bool mountfd_set(int mount, uint64_t attributes, struct error *err);
 /* Of this mount alone, not of those below it. */
-bool mountfd_clear(int mount, uint64_t attributes, struct error *err);
 
 /* A file system that was mounted on the host later would otherwise appear in
  * this mount namespace, writable and without masks. */

@@ -105,12 +105,12 @@ static bool make_copy(const struct step *step, size_t number, const struct scrat
     return true;
 }
 
-static bool clone_directory(size_t number, const struct scratch *scratch, struct prepared *prepared, struct error *err)
+static bool clone_directory(size_t number, int tree, struct prepared *prepared, struct error *err)
 {
     char name[DIRECTORY_NAME_MAX];
 
     directory_name(number, name);
-    return mountfd_clone(scratch->tree, name, 0, &prepared->mount, err);
+    return mountfd_clone(tree, name, 0, &prepared->mount, err);
 }
 
 static bool prepare_bind(const struct step *step, struct prepared *prepared, struct error *err)
@@ -137,8 +137,9 @@ static bool clone_mask(const struct plan *plan, size_t number, const struct moun
     if (step->watched && mounts->tripwire.tree >= 0 &&
         mountfd_clone(mounts->tripwire.tree, name, 0, &prepared->mount, err))
         return true;
-    return mountfd_clone(mounts->scratch.tree, step->kind == STEP_HIDE_FILE ? MASK_HIDDEN_FILE : MASK_HIDDEN_DIRECTORY,
-                         0, &prepared->mount, err);
+    return mountfd_clone(mounts->scratch.read_only,
+                         step->kind == STEP_HIDE_FILE ? MASK_HIDDEN_FILE : MASK_HIDDEN_DIRECTORY, 0, &prepared->mount,
+                         err);
 }
 
 /* What this plan wants to have in /dev besides. */
@@ -171,18 +172,17 @@ static bool prepare_writable(const struct plan *plan, size_t number, struct moun
         return is_plain_mask(step) || make_directory(step, number, step->mode, scratch, &directory, err);
     case STEP_PRIVATE:
         return make_directory(step, number, step->mode, scratch, &directory, err) &&
-               (!step->writable || clone_directory(number, scratch, prepared, err));
+               (!step->writable || clone_directory(number, scratch->tree, prepared, err));
     case STEP_COPY:
         return make_copy(step, number, scratch, err);
     case STEP_SESSION:
         return take_session(mounts, step, prepared, err);
-    case STEP_OVERLAY:
-        return overlay_prepare(step, number, scratch, prepared, err);
     case STEP_DEVICES:
         return complete_devices(mounts, step, err);
     case STEP_ROOT:
     case STEP_PIN:
     case STEP_BIND:
+    case STEP_OVERLAY:
     case STEP_HIDE_FILE:
     case STEP_EMPTY_FILE:
     case STEP_PROC:
@@ -196,7 +196,7 @@ static bool prepare_read_only(const struct plan *plan, size_t number, struct mou
                               struct error *err)
 {
     const struct step *step = &plan->steps[number];
-    const struct scratch *scratch = &mounts->scratch;
+    int scratch = mounts->scratch.read_only;
 
     switch (step->kind) {
     case STEP_ROOT:
@@ -220,7 +220,7 @@ static bool prepare_read_only(const struct plan *plan, size_t number, struct mou
     case STEP_HIDE_FILE:
         return clone_mask(plan, number, mounts, prepared, err);
     case STEP_EMPTY_FILE:
-        return mountfd_clone(scratch->tree, MASK_EMPTY_FILE, 0, &prepared->mount, err);
+        return mountfd_clone(scratch, MASK_EMPTY_FILE, 0, &prepared->mount, err);
     case STEP_PROC:
     case STEP_PROC_OF_HOST:
         *prepared = mounts->proc;
@@ -275,11 +275,12 @@ static bool attach(struct mounts *mounts, const struct step *step, const struct 
 typedef bool prepare_step(const struct plan *plan, size_t number, struct mounts *mounts, struct prepared *prepared,
                           struct error *err);
 
-static bool prepare_steps(const struct plan *plan, prepare_step *prepare, struct mounts *mounts,
-                          struct prepared *prepared, struct error *err)
+static bool prepare_steps(struct mounts *mounts, prepare_step *prepare, struct error *err)
 {
+    const struct plan *plan = mounts->plan;
+
     for (size_t i = 0; i < plan->step_count; i++) {
-        if (!prepare(plan, i, mounts, &prepared[i], err))
+        if (!prepare(plan, i, mounts, &mounts->prepared[i], err))
             return error_wrap(err, "%.*s", (int)plan->steps[i].path.len, plan->steps[i].path.ptr);
     }
     return true;
@@ -329,7 +330,7 @@ static bool join_parts(struct prepared *prepared, struct error *err)
 bool mounts_begin(const struct outset *outset, struct arena *arena, struct mounts *mounts, struct error *err)
 {
     *mounts = (struct mounts){.arena = arena,
-                              .scratch = {-1},
+                              .scratch = {-1, -1},
                               .host_devices = -1,
                               .devices_directory = -1,
                               .tripwire = {.socket = -1, .context = -1, .tree = -1},
@@ -340,33 +341,53 @@ bool mounts_begin(const struct outset *outset, struct arena *arena, struct mount
     if (!mountfd_place(SLICE("/dev"), &mounts->host_devices, err) || !devices_prepare(mounts, err))
         return error_wrap(err, "/dev");
     if (!mountfd_attach(mounts->scratch.tree, SLICE("/dev"), err) || !devices_prepare_memory(mounts, err) ||
-        !mountfd_set(mounts->scratch.tree, SCRATCH_READ_ONLY, err) ||
-        !mountfd_clone(mounts->scratch.tree, DEVICES_DIRECTORY, 0, &mounts->devices.mount, err))
+        !mountfd_clone(mounts->scratch.tree, "", SCRATCH_READ_ONLY, &mounts->scratch.read_only, err) ||
+        !mountfd_attach(mounts->scratch.read_only, SLICE("/dev"), err) ||
+        !mountfd_clone(mounts->scratch.read_only, DEVICES_DIRECTORY, 0, &mounts->devices.mount, err))
         return false;
     if (!join_parts(&mounts->devices, err))
         return error_wrap(err, "/dev");
     return (proc_prepare(outset, mounts, err) && join_parts(&mounts->proc, err)) || error_wrap(err, "/proc");
 }
 
-bool mounts_apply(struct mounts *mounts, const struct plan *plan, struct error *err)
+bool mounts_have_overlays(const struct plan *plan)
 {
-    struct prepared *prepared = arena_alloc(mounts->arena, plan->step_count * sizeof *prepared);
+    for (size_t i = 0; i < plan->step_count; i++) {
+        if (plan->steps[i].kind == STEP_OVERLAY)
+            return true;
+    }
+    return false;
+}
+
+void mounts_expect(struct mounts *mounts, const struct plan *plan)
+{
+    mounts->plan = plan;
+    mounts->prepared = arena_alloc(mounts->arena, plan->step_count * sizeof *mounts->prepared);
+}
+
+bool mounts_prepare(struct mounts *mounts, struct error *err)
+{
+    const struct plan *plan = mounts->plan;
 
     if (plan->doorman.asks && !mountfd_clone(AT_FDCWD, "/", MOUNT_SAFE, &mounts->whole, err))
         return false;
     tripwire_offer(mounts);
-    /* A private /tmp is a copy of this mount: compilers and package managers execute what they put there. */
-    if (!mountfd_clear(mounts->scratch.tree, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC, err) ||
-        !prepare_steps(plan, prepare_writable, mounts, prepared, err) ||
-        (mounts->tripwire.socket >= 0 && !make_tripwire_directory(mounts, err)) ||
-        !mountfd_set(mounts->scratch.tree, SCRATCH_READ_ONLY, err))
+    if (!prepare_steps(mounts, prepare_writable, err) ||
+        (mounts->tripwire.socket >= 0 && !make_tripwire_directory(mounts, err)))
         return false;
     tripwire_take(mounts, plan);
-    if (!prepare_steps(plan, prepare_read_only, mounts, prepared, err))
+    return prepare_steps(mounts, prepare_read_only, err) && mounts_make_overlays(mounts, err);
+}
+
+bool mounts_attach(struct mounts *mounts, struct error *err)
+{
+    const struct plan *plan = mounts->plan;
+
+    if (!mountfd_set(mounts->scratch.tree, SCRATCH_READ_ONLY, err))
         return false;
     for (size_t i = 0; i < plan->step_count; i++) {
         struct slice path = plan->steps[i].path;
-        if (!attach(mounts, &plan->steps[i], &prepared[i], err))
+        if (!attach(mounts, &plan->steps[i], &mounts->prepared[i], err))
             return error_wrap(err, "%.*s", (int)path.len, path.ptr);
     }
     return true;

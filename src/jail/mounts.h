@@ -7,6 +7,8 @@
 #include "jail/outset.h"
 #include "jail/session_tmp.h"
 
+#include <stdatomic.h>
+
 /* A mount that goes inside the one a step made: /dev/null in /dev. */
 struct part {
     int mount;
@@ -26,10 +28,11 @@ struct prepared {
  * a directory or file for each step that shows none of the host's, and the layers
  * of overlays. A file system for each of them would cost more than all the rest.
  *
- * It is filled first; what the sandbox may write is cloned from it then. Before
- * the masks are, it becomes read-only, and so they are. */
+ * It is mounted twice: what the sandbox may write is cloned from the one, and masks
+ * from the other, which is read-only, as they are then. */
 struct scratch {
     int tree;
+    int read_only;
 };
 
 #define MASK_HIDDEN_FILE "hidden-file"
@@ -47,6 +50,9 @@ struct tripwire_inside {
 /* What every plan has, made before this one is known. */
 struct mounts {
     struct arena *arena;
+    const struct plan *plan;
+    struct prepared *prepared; /* of each of its steps */
+    atomic_size_t overlaid;    /* the steps before this one that are overlays are made, or somebody is at it */
     struct scratch scratch;
     int host_devices;      /* the host's /dev, which scratch covers */
     int devices_directory; /* the directory that /dev will show */
@@ -59,9 +65,19 @@ struct mounts {
     int whole; /* the host's tree as it is, for the doorman of a run that asks; -1: nobody needs it */
 };
 
-/* Both leave descriptors open: the caller closes everything it does not know. */
+/* All leave descriptors open: the caller closes everything it does not know. */
 bool mounts_begin(const struct outset *outset, struct arena *arena, struct mounts *mounts, struct error *err);
-bool mounts_apply(struct mounts *mounts, const struct plan *plan, struct error *err);
+
+/* The plan is known now, and stays where it is. */
+void mounts_expect(struct mounts *mounts, const struct plan *plan);
+bool mounts_prepare(struct mounts *mounts, struct error *err);
+/* When nobody prepares any more. */
+bool mounts_attach(struct mounts *mounts, struct error *err);
+
+/* A part of preparing that another thread may help with: each takes what nobody has
+ * taken. */
+bool mounts_have_overlays(const struct plan *plan);
+bool mounts_make_overlays(struct mounts *mounts, struct error *err);
 
 /* How many descriptors that takes at once; NULL: for beginning. */
 size_t mounts_descriptors(const struct plan *plan);
@@ -75,7 +91,5 @@ bool devices_add(struct mounts *mounts, const struct step *step, struct error *e
 bool proc_prepare(const struct outset *outset, struct mounts *mounts, struct error *err);
 /* Where the kernel does not do it before /proc is attached: see proc_is_protected. */
 bool proc_protect(struct mounts *mounts, struct error *err);
-bool overlay_prepare(const struct step *step, size_t number, const struct scratch *scratch, struct prepared *prepared,
-                     struct error *err);
 
 #endif

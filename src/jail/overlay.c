@@ -39,8 +39,8 @@ static bool make_layers(int scratch, const char *upper, const char *work, int lo
     return true;
 }
 
-bool overlay_prepare(const struct step *step, size_t number, const struct scratch *scratch, struct prepared *prepared,
-                     struct error *err)
+static bool prepare(const struct step *step, size_t number, const struct scratch *scratch, struct prepared *prepared,
+                    struct error *err)
 {
     FD_CLEANUP int lower = -1;
     char lower_name[LAYER_NAME_MAX];
@@ -71,5 +71,18 @@ bool overlay_prepare(const struct step *step, size_t number, const struct scratc
                           "cannot copy %.*s on write (a file system mounted below it? then set filesystem.caches "
                           "to \"host\" or \"none\")",
                           (int)step->path.len, step->path.ptr);
+    return true;
+}
+
+bool mounts_make_overlays(struct mounts *mounts, struct error *err)
+{
+    const struct plan *plan = mounts->plan;
+    size_t i;
+
+    while ((i = atomic_fetch_add(&mounts->overlaid, 1)) < plan->step_count) {
+        const struct step *step = &plan->steps[i];
+        if (step->kind == STEP_OVERLAY && !prepare(step, i, &mounts->scratch, &mounts->prepared[i], err))
+            return error_wrap(err, "%.*s", (int)step->path.len, step->path.ptr);
+    }
     return true;
 }

@@ -42,6 +42,11 @@ static void *make(void *argument)
         spawn_fail(&own->error);
         own->forbidden = spawn_is_forbidden(errno);
     }
+    while (sem_wait(&own->told) < 0)
+        continue;
+    /* Without it, this would be the host's network. */
+    if (own->work && own->space >= 0)
+        own->work(own->argument);
     return NULL;
 }
 
@@ -50,6 +55,7 @@ bool own_network_begin(struct own_network *own, struct error *err)
     pthread_attr_t attributes;
 
     own->space = -1;
+    sem_init(&own->told, 0, 0);
     int errnum = pthread_attr_init(&attributes);
     if (errnum == 0) {
         pthread_attr_setstacksize(&attributes, STACK_SIZE);
@@ -62,11 +68,26 @@ bool own_network_begin(struct own_network *own, struct error *err)
     return true;
 }
 
+void own_network_then(struct own_network *own, own_network_work *work, void *argument)
+{
+    own->work = work;
+    own->argument = argument;
+    if (own->begun)
+        sem_post(&own->told);
+}
+
+void own_network_wait(struct own_network *own)
+{
+    if (own->begun && !own->waited_for)
+        pthread_join(own->thread, NULL);
+    own->waited_for = true;
+}
+
 bool own_network_enter(struct own_network *own, struct error *err)
 {
     if (!own->begun)
         return true;
-    pthread_join(own->thread, NULL);
+    own_network_wait(own);
     own->begun = false;
     FD_CLEANUP int space = own->space;
     if (space < 0) {

@@ -5,10 +5,17 @@
 #include "base/error.h"
 
 #include <pthread.h>
+#include <semaphore.h>
+
+typedef void own_network_work(void *argument);
 
 struct own_network {
     bool begun;
+    sem_t told;             /* what is to be done next */
+    own_network_work *work; /* NULL: nothing */
+    void *argument;
     pthread_t thread;
+    bool waited_for;
     int space; /* the namespace; -1: `error` tells why not */
     bool forbidden;
     struct error error;
@@ -16,6 +23,13 @@ struct own_network {
 
 /* `own` must stay where it is until own_network_enter. */
 bool own_network_begin(struct own_network *own, struct error *err);
+
+/* What the thread is to do then, in its namespace; NULL: nothing. To be told it once, and as
+ * soon as it is known: it waits for that. Without a thread nothing is done. */
+void own_network_then(struct own_network *own, own_network_work *work, void *argument);
+
+/* Waits until it has done that, too, if there is a thread. */
+void own_network_wait(struct own_network *own);
 
 /* Waits until it is made. Nothing, if it was not begun. */
 bool own_network_enter(struct own_network *own, struct error *err);

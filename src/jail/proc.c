@@ -40,7 +40,7 @@ static bool hide_kernel_interfaces(struct mounts *mounts, struct error *err)
         /* Root's alone: nobody else could read it anyway. */
         if (geteuid() != 0 && (status.st_mode & 0077) == 0)
             continue;
-        if (!mountfd_clone(mounts->scratch.tree, MASK_HIDDEN_FILE, 0, &mount, err))
+        if (!mountfd_clone(mounts->scratch.read_only, MASK_HIDDEN_FILE, 0, &mount, err))
             return false;
         prepared_add(mounts->arena, &mounts->proc, mount, name);
     }

@@ -238,7 +238,7 @@ def test_kernel_that_attaches_parts_only_to_what_is_attached_gets_the_same_mount
     # The first parts of /dev and /proc, and the first copy of one of /proc.
     old = subprocess.run(
         ["strace", "-f", "-qq", "-o", trace, "-e", "trace=move_mount,open_tree",
-         "-e", "inject=move_mount:error=EINVAL:when=2..3", "-e", "inject=open_tree:error=EINVAL:when=9",
+         "-e", "inject=move_mount:error=EINVAL:when=3..4", "-e", "inject=open_tree:error=EINVAL:when=10",
          person.binaries / "cloche", "run", *shown], cwd=person.project, env=person.environment,
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, **as_person(person))
     assert old.returncode == 0, old.stderr
