@@ -22,6 +22,8 @@
 
 enum { CONTEXT, DEVICE, SENT_COUNT };
 
+enum { LIST_SIZE = 65536 };
+
 void tripwire_open(struct tripwire *tripwire, int *inside)
 {
     int ends[2];
@@ -112,11 +114,12 @@ static size_t count_watched(const struct plan *plan)
     return count;
 }
 
-/* Looking is all it is for: the kernel keeps what it is told. */
+/* Looking is all it is for: the kernel keeps what it is told, and asks (from 6.16) for as
+ * much at once as there is room here. */
 static bool list(int tree)
 {
     FD_CLEANUP int root = openat(tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    char buffer[4096];
+    char buffer[LIST_SIZE];
     long got;
 
     if (root < 0)

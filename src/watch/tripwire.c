@@ -19,6 +19,7 @@ enum {
     FIRST_NODE = FUSE_ROOT_ID + 1, /* node of the wire with the number 0 */
     FOR_EVER = 1 << 30,            /* seconds */
     MINOR_VERSION = 31,
+    BLOCK_SIZE = 4096,
     ENTRY_NAME_MAX = 24
 };
 
@@ -73,16 +74,14 @@ static struct fuse_attr look(const struct tripwires *wires, uint64_t node)
                               .nlink = directory ? 2 : 1,
                               .uid = wires->user,
                               .gid = wires->group,
-                              .blksize = TRIPWIRE_ANSWER_MAX};
+                              .blksize = BLOCK_SIZE};
 }
 
 static size_t begin(const struct request *request, void *answer)
 {
     struct fuse_init_in in;
-    struct fuse_init_out out = {.major = FUSE_KERNEL_VERSION,
-                                .minor = MINOR_VERSION,
-                                .flags = FUSE_DO_READDIRPLUS,
-                                .max_write = TRIPWIRE_ANSWER_MAX};
+    struct fuse_init_out out = {
+        .major = FUSE_KERNEL_VERSION, .minor = MINOR_VERSION, .flags = FUSE_DO_READDIRPLUS, .max_write = BLOCK_SIZE};
     const size_t least = 2 * sizeof(uint32_t);
 
     if (request->body_size < least)
@@ -170,8 +169,7 @@ static size_t find(const struct tripwires *wires, const struct request *request,
 /* `df` asks this of every mount it sees. */
 static size_t sizes(const struct request *request, void *answer)
 {
-    const struct fuse_statfs_out out = {
-        .st = {.bsize = TRIPWIRE_ANSWER_MAX, .frsize = TRIPWIRE_ANSWER_MAX, .namelen = 255}};
+    const struct fuse_statfs_out out = {.st = {.bsize = BLOCK_SIZE, .frsize = BLOCK_SIZE, .namelen = 255}};
 
     memcpy(body_of(answer), &out, sizeof out);
     return answer_with(request, 0, sizeof out, answer);

@@ -12,8 +12,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What is read from the kernel at once, and the longest answer. */
-enum { TRIPWIRE_REQUEST_MAX = 8192, TRIPWIRE_ANSWER_MAX = 4096 };
+/* What is read from the kernel at once, and the longest answer: a list of some hundred
+ * masks, because each one more is waited for. */
+enum { TRIPWIRE_REQUEST_MAX = 8192, TRIPWIRE_ANSWER_MAX = 65536 };
 
 enum wire { WIRE_NONE, WIRE_FILE, WIRE_DIRECTORY };
 
