@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/passing.h"
+#include "doorman/at_once.h"
 #include "doorman/confine.h"
 #include "doorman/fetch.h"
 #include "doorman/grants.h"
@@ -195,6 +196,8 @@ static void serve(struct house *house, const struct seccomp_notif *call)
         return;
     struct request *request = pool_take(house);
     int error = read_request(house, call, request);
+    if (!error)
+        error = at_once(request);
     /* Was it the caller's memory and not that of a newcomer with its number? */
     bool valid = ioctl(house->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
     if (valid && !error) {

@@ -1,0 +1,10 @@
+/* Answers that need nobody to perform anything. Private to this room. */
+#ifndef CLOCHE_DOORMAN_AT_ONCE_H
+#define CLOCHE_DOORMAN_AT_ONCE_H
+
+#include "doorman/request.h"
+
+/* An errno that the caller gets whatever policy says; 0: it has to be performed. Never waits. */
+int at_once(const struct request *request);
+
+#endif
