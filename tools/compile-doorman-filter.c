@@ -98,7 +98,6 @@ static const char *const needed[] = {
     "sched_getaffinity",
     "sched_setaffinity",
     "getcpu",
-    "pipe2",
     "getrandom",
     "restart_syscall",
     "exit",

@@ -26,8 +26,8 @@ void placement_apart(const struct placement *placement, pid_t child);
 bool placement_keep(const struct placement *placement, pid_t thread, int processor);
 
 /* A thread that sleeps wakes up on the caller's processor between these two, if it
- * may run there at all. Whoever sets its processors meanwhile is not overruled, but
- * for the half of a microsecond between the last two calls. */
+ * may run there at all. Whoever sets its processors meanwhile is overruled only if it
+ * sets the same one, or in the half of a microsecond between the last two calls. */
 struct placement_pull {
     bool pulled;
     cpu_set_t was;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -115,6 +116,17 @@ mode_t copy_umask(const struct house *house, pid_t thread)
         return house->umask;
     const char *line = read_status(house, thread, text, sizeof text) ? strstr(text, "\nUmask:\t") : NULL;
     return line ? (mode_t)strtol(line + strlen("\nUmask:\t"), NULL, 8) : 0777;
+}
+
+/* Each thread has a directory there. */
+bool copy_is_single(const struct house *house, pid_t thread)
+{
+    const nlink_t of_one = 3;
+    char name[64];
+    struct stat status;
+
+    snprintf(name, sizeof name, "%d/task", thread);
+    return fstatat(house->proc, name, &status, 0) == 0 && status.st_nlink == of_one;
 }
 
 static uint64_t signals_of(const char *text, const char *label)

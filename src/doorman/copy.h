@@ -27,6 +27,9 @@ bool copy_user(const struct house *house, pid_t thread, uid_t *user, gid_t *grou
 /* What the caller's new files are not to allow. */
 mode_t copy_umask(const struct house *house, pid_t thread);
 
+/* Has the caller's process no other thread? Needs no capability. */
+bool copy_is_single(const struct house *house, pid_t thread);
+
 /* Is there a signal for the caller that it neither blocks nor ignores? */
 bool copy_has_signal(const struct house *house, pid_t thread);
 

@@ -210,7 +210,7 @@ static void serve(struct house *house, const struct seccomp_notif *call)
     if (valid && is_look)
         go_on(house, id);
     else if (valid)
-        pool_answer(house, request, answer_error(error));
+        pool_answer_error(house, request, error);
     pool_give_back(house, request);
 }
 

@@ -3,14 +3,11 @@
  * a sleeping processor has to be woken instead, as the scheduler likes to do, many
  * times that, and the caller has lost what its caches held. So:
  *
- * - A request is handed over by a pipe, because its wake-up is synchronous.
  * - The performer who was idle last is the first to be taken: it counts as idle as
  *   soon as it has nothing to do but to answer, so that one is enough for one caller.
  * - It is kept on the processor of the reader, who was woken on the caller's, unless
  *   others are at work: then there are several callers, and the scheduler places it. */
 #include "doorman/line.h"
-
-#include <unistd.h>
 
 static struct performer *take_idle(struct line *line, int processor)
 {
@@ -41,10 +38,10 @@ struct performer *line_give(struct line *line, struct request *request, const st
     return performer;
 }
 
-void performer_hand(const struct performer *performer, struct request *request)
+void performer_hand(struct performer *performer, struct request *request)
 {
-    if (write(performer->pipe[1], &request, sizeof request) != (ssize_t)sizeof request)
-        _exit(1);
+    performer->request = request;
+    sem_post(&performer->given);
 }
 
 struct request *line_take(struct line *line, struct performer *performer)
@@ -61,11 +58,9 @@ struct request *line_take(struct line *line, struct performer *performer)
     return request;
 }
 
-struct request *performer_wait(const struct performer *performer)
+struct request *performer_wait(struct performer *performer)
 {
-    struct request *request;
-
-    while (read(performer->pipe[0], &request, sizeof request) != (ssize_t)sizeof request)
+    while (sem_wait(&performer->given) < 0)
         continue; /* a wait that was over was broken off */
-    return request;
+    return performer->request;
 }

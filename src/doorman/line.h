@@ -7,11 +7,14 @@
 #include "base/placement.h"
 #include "doorman/request.h"
 
+#include <semaphore.h>
+
 /* However many wait, there is room for what they may be waiting for. */
 enum { REQUESTS_MAX = 384 };
 
 struct performer {
-    int pipe[2]; /* its requests come through it */
+    sem_t given; /* it has a request */
+    struct request *request;
     pid_t thread;
     int processor; /* that it is kept on, or PLACEMENT_ANYWHERE */
     struct performer *below;
@@ -31,11 +34,11 @@ struct line {
 /* Who is to have it; NULL: it stands in the line. `here` is the processor of the one
  * who gives it, who is going to wait. */
 struct performer *line_give(struct line *line, struct request *request, const struct placement *placement, int here);
-void performer_hand(const struct performer *performer, struct request *request);
+void performer_hand(struct performer *performer, struct request *request);
 
 /* The next in the line; NULL: there is none, and the performer is idle now, and has
  * to wait. */
 struct request *line_take(struct line *line, struct performer *performer);
-struct request *performer_wait(const struct performer *performer);
+struct request *performer_wait(struct performer *performer);
 
 #endif

@@ -74,21 +74,28 @@ struct number worker_number(int fd)
 
 /* The caller is woken for it, and not for its own sake: it sleeps again until it is
  * answered. The kernel would wake it on an idle processor, as if it had work to do
- * there beside ours. It cannot notice: no signal but a fatal one reaches it before
- * the answer. */
-static int install(const struct house *house, const struct request *request, struct seccomp_notif_addfd *add)
+ * there beside ours; so it is held on ours. It cannot notice: no signal but a fatal one
+ * reaches it before the answer. But other threads could, and what they set meanwhile
+ * would be lost; and if there are other callers, they must not wait until this one
+ * gets its turn here. */
+static int install(const struct house *house, const struct request *request, const struct performer *performer,
+                   struct seccomp_notif_addfd *add)
 {
-    struct placement_pull pull;
+    bool hold = performer->processor != PLACEMENT_ANYWHERE && copy_is_single(house, request->thread);
+    struct placement_pull pull = {.pulled = false};
 
-    placement_pull(&house->pool->placement, request->thread, &pull);
+    if (hold)
+        placement_pull(&house->pool->placement, request->thread, &pull);
     int number = ioctl(house->listener, SECCOMP_IOCTL_NOTIF_ADDFD, add);
     int error = errno;
-    placement_let_go(request->thread, &pull);
+    if (hold)
+        placement_let_go(request->thread, &pull);
     return number < 0 ? -error : number;
 }
 
 /* What is to be sent, with the descriptor in its place. */
-static struct seccomp_notif_resp prepare(const struct house *house, const struct request *request, struct answer answer)
+static struct seccomp_notif_resp prepare(const struct house *house, const struct request *request, struct answer answer,
+                                         const struct performer *performer)
 {
     struct seccomp_notif_resp response = {.id = request->id, .error = -answer.error, .val = answer.value};
 
@@ -98,7 +105,7 @@ static struct seccomp_notif_resp prepare(const struct house *house, const struct
             .srcfd = (unsigned)answer.fd,
             .newfd_flags = answer.close_on_exec ? O_CLOEXEC : 0,
         };
-        int number = install(house, request, &add);
+        int number = install(house, request, performer, &add);
         if (number < 0)
             response.error = number;
         response.val = number;
@@ -118,9 +125,9 @@ static void send_answer(const struct house *house, struct seccomp_notif_resp res
     ioctl(house->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
 }
 
-void pool_answer(const struct house *house, const struct request *request, struct answer answer)
+void pool_answer_error(const struct house *house, const struct request *request, int error)
 {
-    send_answer(house, prepare(house, request, answer));
+    send_answer(house, (struct seccomp_notif_resp){.id = request->id, .error = -error});
 }
 
 /* To those who may ask. */
@@ -179,7 +186,7 @@ static void *worker_main(void *argument)
         /* Before the caller goes on: a file that we hold open for writing it could not execute. */
         request_clear(request);
         tell_send(&worker, &answer);
-        struct seccomp_notif_resp response = prepare(house, request, answer);
+        struct seccomp_notif_resp response = prepare(house, request, answer, performer);
         request = take_next(pool, line, performer, request);
         send_answer(house, response);
     }
@@ -194,10 +201,10 @@ static void start_thread(struct pool *pool, enum pool_kind kind)
     pthread_attr_t attributes;
     pthread_t thread;
     bool started = false;
-    int pipe[2] = {-1, -1};
 
-    if (start && pipe2(pipe, O_CLOEXEC) == 0 && pthread_attr_init(&attributes) == 0) {
-        *start = (struct start){pool, kind, {.pipe = {pipe[0], pipe[1]}, .processor = PLACEMENT_ANYWHERE}};
+    if (start && pthread_attr_init(&attributes) == 0) {
+        *start = (struct start){pool, kind, {.processor = PLACEMENT_ANYWHERE}};
+        sem_init(&start->performer.given, 0, 0);
         pthread_attr_setstacksize(&attributes, STACK_SIZE);
         pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
         started = pthread_create(&thread, &attributes, worker_main, start) == 0;
@@ -208,8 +215,6 @@ static void start_thread(struct pool *pool, enum pool_kind kind)
         pool->lines[kind].starting++;
     } else {
         free(start);
-        fd_close(&pipe[0]);
-        fd_close(&pipe[1]);
         if (pool->lines[kind].threads == pool->lines[kind].waiting)
             _exit(1);
     }

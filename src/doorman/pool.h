@@ -26,7 +26,7 @@ void pool_submit(struct house *house, struct request *request);
 /* Frees one that was answered otherwise. */
 void pool_give_back(struct house *house, struct request *request);
 
-/* Tells the kernel. */
-void pool_answer(const struct house *house, const struct request *request, struct answer answer);
+/* Tells the kernel, where nothing is to be performed. */
+void pool_answer_error(const struct house *house, const struct request *request, int error);
 
 #endif

@@ -131,7 +131,7 @@ static bool take_namespaces(int control, struct error *err)
 /* Last, because the policy must be read to know whether there is to be one. */
 static bool begin_network(int control, struct own_network *network, struct error *err)
 {
-    return await(control, ORDER_NETWORK) == 0 || own_network_begin(network, err);
+    return await(control, ORDER_NETWORK) == 0 || own_network_begin(network, control, err);
 }
 
 /* If this fails, `*kind` is how to report it. */
@@ -261,6 +261,8 @@ static bool set_up_namespaces(const struct init *init, struct beginning *beginni
     mounts_expect(&beginning->mounts, plan);
     beginning->aside = (struct aside){.init = init, .mounts = &beginning->mounts};
     own_network_then(&beginning->network, work, &beginning->aside);
+    if (mounts_descriptors(plan) > OWN_NETWORK_DESCRIPTORS)
+        own_network_wait(&beginning->network);
     if (!mounts_prepare(&beginning->mounts, err))
         return false;
     if (work == make_overlays_aside) {

@@ -57,13 +57,23 @@ bool mountfd_place(struct slice path, int *fd, struct error *err)
     return mountfd_place_at(AT_FDCWD, name, name, fd, err);
 }
 
-bool mountfd_set(int mount, uint64_t attributes, struct error *err)
+static bool set(int mount, unsigned flags, uint64_t attributes, struct error *err)
 {
     struct mount_attr attr = {.attr_set = attributes};
 
-    if (mount_setattr(mount, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr) < 0)
+    if (mount_setattr(mount, "", AT_EMPTY_PATH | flags, &attr, sizeof attr) < 0)
         return error_set_errno(err, errno, "cannot set the flags of a mount");
     return true;
+}
+
+bool mountfd_set(int mount, uint64_t attributes, struct error *err)
+{
+    return set(mount, AT_RECURSIVE, attributes, err);
+}
+
+bool mountfd_set_alone(int mount, uint64_t attributes, struct error *err)
+{
+    return set(mount, 0, attributes, err);
 }
 
 bool mountfd_clone(int directory, const char *name, uint64_t attributes, int *mount, struct error *err)

@@ -38,6 +38,8 @@ bool mountfd_new(const char *type, const struct mount_option *options, size_t op
 /* For at most `size` bytes; 0: the kernel's own limit, half of all memory. */
 bool mountfd_new_tmpfs(unsigned mode, uint64_t size, int *mount, struct error *err);
 
+/* Without those upon it. */
+bool mountfd_set_alone(int mount, uint64_t attributes, struct error *err);
 bool mountfd_set(int mount, uint64_t attributes, struct error *err);
 /* Of this mount alone, not of those below it. */
 

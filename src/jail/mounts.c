@@ -383,7 +383,8 @@ bool mounts_attach(struct mounts *mounts, struct error *err)
 {
     const struct plan *plan = mounts->plan;
 
-    if (!mountfd_set(mounts->scratch.tree, SCRATCH_READ_ONLY, err))
+    /* Not the tripwire upon it: see tripwire_take. */
+    if (!mountfd_set_alone(mounts->scratch.tree, SCRATCH_READ_ONLY, err))
         return false;
     for (size_t i = 0; i < plan->step_count; i++) {
         struct slice path = plan->steps[i].path;

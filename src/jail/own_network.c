@@ -7,6 +7,7 @@
 #include "jail/spawn.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <sched.h>
@@ -50,10 +51,21 @@ static void *make(void *argument)
     return NULL;
 }
 
-bool own_network_begin(struct own_network *own, struct error *err)
+/* The thread shares the table of descriptors, and to enlarge a shared one the kernel
+ * waits for every processor. Where there may not be so many, it need not grow. */
+static void enlarge_table(int any)
+{
+    int last = fcntl(any, F_DUPFD_CLOEXEC, OWN_NETWORK_DESCRIPTORS - 1);
+
+    if (last >= 0)
+        close(last);
+}
+
+bool own_network_begin(struct own_network *own, int any, struct error *err)
 {
     pthread_attr_t attributes;
 
+    enlarge_table(any);
     own->space = -1;
     sem_init(&own->told, 0, 0);
     int errnum = pthread_attr_init(&attributes);

@@ -21,8 +21,11 @@ struct own_network {
     struct error error;
 };
 
-/* `own` must stay where it is until own_network_enter. */
-bool own_network_begin(struct own_network *own, struct error *err);
+/* With more descriptors than these, nothing should be done beside the thread. */
+enum { OWN_NETWORK_DESCRIPTORS = 512 };
+
+/* `own` must stay where it is until own_network_enter. `any` is any descriptor. */
+bool own_network_begin(struct own_network *own, int any, struct error *err);
 
 /* What the thread is to do then, in its namespace; NULL: nothing. To be told it once, and as
  * soon as it is known: it waits for that. Without a thread nothing is done. */

@@ -142,6 +142,27 @@ def test_what_the_host_puts_in_the_place_of_something_hidden_is_hidden_and_told(
     assert LOOKED_AT not in said
 
 
+EXECUTES = READER.replace("open(name).read()", "os.execv(name, [name]) if name == 'secret' else open(name).read()")
+
+
+def test_who_executes_what_was_hidden_again_is_told_of(run):
+    """Renewed masks have the flags of the first ones: where nothing can be executed, nobody is asked about it."""
+    assert EXECUTES != READER
+    executor = run(program=EXECUTES)
+
+    def told():
+        lines = map(json.loads, executor.events.read_text().splitlines())
+        return sum(line["count"] for line in lines
+                   if line.get("op") == "execve" and line["object"] == str(executor.person.project / "secret"))
+
+    before = told()
+    assert before > 0
+    outside(executor.person, "cp /bin/true .s; mv .s secret")
+    assert executor.read("secret") == "hidden"
+    executor.end()
+    assert told() > before
+
+
 def test_what_was_hidden_stays_hidden_under_its_new_name(reader):
     outside(reader.person, "mv secret elsewhere; mv vault below; mv conf there")
     for name in ("elsewhere", "below", "there/deep/key"):
