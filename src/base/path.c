@@ -11,22 +11,24 @@ bool path_next(struct slice *rest, struct slice *component)
     return true;
 }
 
+/* How much of it there is up to the last slash, with that. */
+static size_t length_above(struct slice path)
+{
+    const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
+
+    return slash ? (size_t)(slash - path.ptr) + 1 : 0;
+}
+
 struct slice path_parent(struct slice path)
 {
-    size_t end = path.len;
+    size_t above = length_above(path);
 
-    while (end > 0 && path.ptr[end - 1] != '/')
-        end--;
-    return (struct slice){path.ptr, end > 1 ? end - 1 : 1};
+    return (struct slice){path.ptr, above > 1 ? above - 1 : 1};
 }
 
 struct slice path_name(struct slice path)
 {
-    size_t start = path.len;
-
-    while (start > 0 && path.ptr[start - 1] != '/')
-        start--;
-    return slice_from(path, start);
+    return slice_from(path, length_above(path));
 }
 
 /* Is `rest`, which begins behind a slash, no component that a normal path has:

@@ -259,7 +259,8 @@ bool pattern_parse(struct arena *arena, struct slice text, bool as_literal, stru
     struct slice normal = path_normal(arena, SLICE("/"), text);
     if (!as_literal)
         normal = arena_slice(arena, without_trailing_any_depth(normal));
-    if (path_depth(normal) > PATTERN_COMPONENTS_MAX)
+    bool may_be_deep = normal.len / 2 > PATTERN_COMPONENTS_MAX;
+    if (may_be_deep && path_depth(normal) > PATTERN_COMPONENTS_MAX)
         return refuse(arena, text, "has more than 256 components", err);
 
     struct slice fixed = as_literal ? normal : fixed_part(normal);

@@ -196,8 +196,8 @@ static bool is_hidden_by_name(const struct policy *policy, const struct path_rul
     for (size_t i = 0; i < policy->paths.count; i++) {
         const struct path_rule *other = &policy->paths.items[i];
         bool hides = other->list == LIST_DENY_READ || (other->list == LIST_RULES && other->access == ACCESS_NONE);
-        if (hides && !other->dropped && other->pattern.literal && !covers_a_home(policy, other->real) &&
-            path_covers(other->real, rule->real))
+        if (hides && !other->dropped && other->pattern.literal && path_covers(other->real, rule->real) &&
+            !covers_a_home(policy, other->real))
             return true;
     }
     return false;

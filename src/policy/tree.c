@@ -56,18 +56,17 @@ static void step_up(const struct tree *tree, struct arena *arena, struct tree_pl
         place->node = place->path.len <= 1 ? NODE_DIRECTORY : tree->look(tree->context, place->path, arena, &ignored);
 }
 
-/* The deepest directory above `path` that need not be walked to again. */
+/* The deepest directory above `path` that need not be walked to again. None is known by
+ * a name that is not normal. */
 static struct slice nearest_known(const struct tree *tree, struct slice path)
 {
-    struct slice above = SLICE("/");
-
-    if (!tree->is_known_directory || !path_is_normal(path))
-        return above;
-    for (above = path_parent(path); above.len > 1; above = path_parent(above)) {
-        if (tree->is_known_directory(tree->context, above))
-            break;
+    if (tree->is_known_directory) {
+        for (struct slice above = path_parent(path); above.len > 1; above = path_parent(above)) {
+            if (tree->is_known_directory(tree->context, above))
+                return above;
+        }
     }
-    return above;
+    return SLICE("/");
 }
 
 bool tree_follow(const struct tree *tree, struct arena *arena, struct slice path, struct tree_place *place,
