@@ -261,15 +261,15 @@ static bool set_up_namespaces(const struct init *init, struct beginning *beginni
     mounts_expect(&beginning->mounts, plan);
     beginning->aside = (struct aside){.init = init, .mounts = &beginning->mounts};
     own_network_then(&beginning->network, work, &beginning->aside);
-    if (mounts_descriptors(plan) > OWN_NETWORK_DESCRIPTORS)
+    bool beside = mounts_descriptors(plan) <= OWN_NETWORK_DESCRIPTORS;
+    if (!beside)
         own_network_wait(&beginning->network);
     if (!mounts_prepare(&beginning->mounts, err))
         return false;
-    if (work == make_overlays_aside) {
+    if (beside && work == make_overlays_aside)
         own_network_wait(&beginning->network);
-        if (!succeeded_aside(&beginning->aside, err))
-            return false;
-    }
+    if (work == make_overlays_aside && !succeeded_aside(&beginning->aside, err))
+        return false;
     return mounts_attach(&beginning->mounts, err) && own_network_enter(&beginning->network, err) &&
            succeeded_aside(&beginning->aside, err);
 }

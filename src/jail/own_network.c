@@ -18,6 +18,8 @@
 /* A large one may get a huge page, which takes longer to clear than all the rest. */
 enum { STACK_SIZE = 128 * 1024 };
 
+enum { LOOKS_MAX = 500 };
+
 static int loopback_up(struct error *err)
 {
     FD_CLEANUP int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -48,6 +50,7 @@ static void *make(void *argument)
     /* Without it, this would be the host's network. */
     if (own->work && own->space >= 0)
         own->work(own->argument);
+    sem_post(&own->done);
     return NULL;
 }
 
@@ -68,6 +71,7 @@ bool own_network_begin(struct own_network *own, int any, struct error *err)
     enlarge_table(any);
     own->space = -1;
     sem_init(&own->told, 0, 0);
+    sem_init(&own->done, 0, 0);
     int errnum = pthread_attr_init(&attributes);
     if (errnum == 0) {
         pthread_attr_setstacksize(&attributes, STACK_SIZE);
@@ -88,18 +92,26 @@ void own_network_then(struct own_network *own, own_network_work *work, void *arg
         sem_post(&own->told);
 }
 
+/* It is a matter of microseconds, and to be woken by another processor takes more of
+ * them than to look again. */
 void own_network_wait(struct own_network *own)
 {
-    if (own->begun && !own->waited_for)
-        pthread_join(own->thread, NULL);
-    own->waited_for = true;
+    bool done = !own->begun;
+
+    for (size_t i = 0; !done && i < LOOKS_MAX; i++) {
+        done = sem_trywait(&own->done) == 0;
+        if (!done)
+            sched_yield();
+    }
+    while (!done)
+        done = sem_wait(&own->done) == 0;
 }
 
 bool own_network_enter(struct own_network *own, struct error *err)
 {
     if (!own->begun)
         return true;
-    own_network_wait(own);
+    pthread_join(own->thread, NULL);
     own->begun = false;
     FD_CLEANUP int space = own->space;
     if (space < 0) {

@@ -15,7 +15,7 @@ struct own_network {
     own_network_work *work; /* NULL: nothing */
     void *argument;
     pthread_t thread;
-    bool waited_for;
+    sem_t done;
     int space; /* the namespace; -1: `error` tells why not */
     bool forbidden;
     struct error error;
@@ -31,7 +31,7 @@ bool own_network_begin(struct own_network *own, int any, struct error *err);
  * soon as it is known: it waits for that. Without a thread nothing is done. */
 void own_network_then(struct own_network *own, own_network_work *work, void *argument);
 
-/* Waits until it has done that, too, if there is a thread. */
+/* Waits until it has done that, too, if there is a thread; once. */
 void own_network_wait(struct own_network *own);
 
 /* Waits until it is made. Nothing, if it was not begun. */

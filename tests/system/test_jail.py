@@ -271,6 +271,33 @@ def test_callers_of_the_doorman_keep_their_processors(person):
     assert kept == 40
 
 
+@pytest.mark.parametrize("network", ["none", "filtered", "host"])
+@pytest.mark.parametrize("masks", [20, 600])
+def test_masks_and_copied_caches_are_made_beside_the_network(person, masks, network):
+    """A thread makes the network and what may be made beside it, unless there are too many descriptors for that."""
+    cache = person.file(person.home / ".cache/tool/index", "of the host")
+    for number in range(masks):
+        person.file(f"secrets/secret{number}", "secret")
+    policy = {"extends": ["preset:dev"], "network": {"mode": network}, "filesystem": {
+        "denyRead": [str(person.project / f"secrets/secret{number}") for number in range(masks)]}}
+    if network == "filtered":
+        policy["network"]["allowedDomains"] = ["example.org"]
+    code = f"""
+import pathlib
+def hidden(number):
+    try:
+        return not open(f"secrets/secret{{number}}")
+    except PermissionError:
+        return True
+cache = pathlib.Path({str(cache)!r})
+before = cache.read_text()
+cache.write_text("of the run")
+print(json.dumps([sum(map(hidden, range({masks}))), before, cache.read_text()]))
+"""
+    assert probe(person, code, policy=policy) == [masks, "of the host", "of the run"]
+    assert cache.read_text() == "of the host"
+
+
 def test_pid_1_is_one_thread_in_the_commands_network(person):
     """A thread makes the namespace of the network; all have to be in it, and the thread gone."""
     code = "import os\nprint(json.dumps([os.readlink(f'/proc/{p}/ns/net') for p in ('self', 'thread-self')]))"
