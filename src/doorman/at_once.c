@@ -3,38 +3,40 @@
  * before anything is said about whether it may be; so this says nothing that policy
  * could refuse, and an error grants nothing.
  *
- * The reader asks, who may not be made to wait: by RESOLVE_CACHED (Linux 5.12) the
- * kernel answers from memory or not at all. Where "self" of /proc could be meant, which
- * is somebody else for us, nothing is answered. */
+ * The reader asks, who may not be made to wait: not by a disk, and not by the server of
+ * a file system (which is asked for statfs, but not for what is known already). Where
+ * "self" of /proc could be meant, which is somebody else for us, nothing is answered. */
 #include "doorman/at_once.h"
 
 #include "base/fd.h"
+#include "doorman/resolve.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
-#include <sys/syscall.h>
-#include <sys/vfs.h>
-#include <unistd.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
-#ifndef RESOLVE_CACHED
-enum { RESOLVE_CACHED = 0x20 };
-#endif
-
-static bool is_there(const struct operand *operand)
+void at_once_begin(struct house *house)
 {
-    struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC, .resolve = RESOLVE_CACHED | RESOLVE_NO_MAGICLINKS};
-    int start = operand->base >= 0 ? operand->base : AT_FDCWD;
-    FD_CLEANUP int object = (int)syscall(SYS_openat2, start, operand->path, &how, sizeof how);
-    struct statfs status;
+    struct stat status;
 
-    return object >= 0 && fstatfs(object, &status) == 0 && status.f_type != PROC_SUPER_MAGIC;
+    if (stat("/proc", &status) == 0)
+        house->proc_device = status.st_dev;
 }
 
-int at_once(const struct request *request)
+static bool is_there(const struct house *house, const struct operand *operand)
+{
+    FD_CLEANUP int object = resolve_from_memory(operand);
+    struct statx status;
+
+    return object >= 0 && statx(object, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &status) == 0 &&
+           makedev(status.stx_dev_major, status.stx_dev_minor) != house->proc_device;
+}
+
+int at_once(const struct house *house, const struct request *request)
 {
     /* Somebody else may not be able to see it. */
-    if (request->kind != REQUEST_MKDIR || request->other_user)
+    if (request->kind != REQUEST_MKDIR || request->other_user || !house->proc_device)
         return 0;
-    return is_there(&request->operands[0]) ? EEXIST : 0;
+    return is_there(house, &request->operands[0]) ? EEXIST : 0;
 }

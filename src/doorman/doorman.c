@@ -197,7 +197,7 @@ static void serve(struct house *house, const struct seccomp_notif *call)
     struct request *request = pool_take(house);
     int error = read_request(house, call, request);
     if (!error)
-        error = at_once(request);
+        error = at_once(house, request);
     /* Was it the caller's memory and not that of a newcomer with its number? */
     bool valid = ioctl(house->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
     if (valid && !error) {
@@ -257,6 +257,7 @@ void doorman_main(void *argument, int socket, int records, pid_t init, atomic_ui
         !pool_make(&house))
         _exit(1);
     own_view_make(&house);
+    at_once_begin(&house);
     if (!be_interruptible() || !confine_doorman(&house) || !fetch_start(&house) || !pool_start_threads(&house))
         _exit(1);
     receive_calls(&house, taken);

@@ -46,6 +46,7 @@ struct house {
     struct made made;
     struct abstract_names abstract;
     bool is_root;              /* the run was started by root */
+    dev_t proc_device;         /* of the /proc inside; 0: unknown */
     mode_t umask;              /* of the command when it started */
     atomic_bool umask_varies;  /* some process has called umask since */
     atomic_uint_fast64_t told; /* how often something was noticed that is to be told of */

@@ -27,6 +27,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#ifndef RESOLVE_CACHED
+enum { RESOLVE_CACHED = 0x20 };
+#endif
+
 enum { LINKS_MAX = 40 };
 
 void place_close(struct place *place)
@@ -80,6 +84,11 @@ static bool is_proc(int fd)
 static int start_of(const struct operand *operand)
 {
     return operand->base >= 0 ? operand->base : AT_FDCWD;
+}
+
+int resolve_from_memory(const struct operand *operand)
+{
+    return open_path(start_of(operand), operand->path, O_NOFOLLOW, RESOLVE_CACHED | RESOLVE_NO_MAGICLINKS);
 }
 
 /* Cuts the last component off, slashes behind it left on. False if there is none

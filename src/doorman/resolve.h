@@ -42,6 +42,10 @@ int resolve_whole(const struct house *house, struct slice path, uint64_t flags);
  * which an empty path names itself. A descriptor, or -1. */
 int resolve_exactly(int directory, struct slice path, uint64_t flags);
 
+/* What the kernel finds without waiting for any file system (from Linux 5.12), a link at
+ * the end itself; a descriptor, or -1. Whose "self" of /proc was met is not known. */
+int resolve_from_memory(const struct operand *operand);
+
 /* The directory that the entry is, itself and no link; O_PATH, or -1. */
 int place_open_directory(const struct place *place);
 

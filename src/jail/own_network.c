@@ -1,6 +1,7 @@
 /* A network namespace takes the kernel longer than any other step of a launch, and
  * nothing but the network needs it. So a thread makes it, and brings its loopback
- * up, while pid 1 makes the mounts; pid 1 then enters it, and the thread is gone. */
+ * up, while pid 1 makes the mounts; and then whatever else can be done beside those.
+ * pid 1 then enters it, and the thread is gone. */
 #include "jail/own_network.h"
 
 #include "base/fd.h"

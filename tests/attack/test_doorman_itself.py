@@ -5,6 +5,7 @@ It is found from outside: a process of cloche's that has threads, which neither 
 import contextlib
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import time
@@ -123,12 +124,17 @@ def test_h105_the_doorman_is_not_seen_inside(jail):
     assert jail.run("python3", "-c", script).stdout == "done\n"
 
 
-@pytest.mark.parametrize("waiting", [10, 150])
-def test_e69_callers_that_wait_hold_nobody_up(jail, waiting):
+# The last is what a login has on many systems: each who waits may take three or four of them.
+@pytest.mark.parametrize("waiting, descriptors", [(10, None), (150, None), (230, 1024)])
+def test_e69_callers_that_wait_hold_nobody_up(jail, waiting, descriptors):
+    def limit():
+        if descriptors:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+
     started = time.monotonic()
     found = jail.attacks(["wait-in-fifo", "fifo", waiting], ["create", "made", "fine"], ["mkdir", "dir"],
                          ["rename", "made", "dir/made"], ["create", ".bashrc", "evil"],
-                         ["create-in-crowd", "dir/crowd", 8])
+                         ["create-in-crowd", "dir/crowd", 8], preexec_fn=limit)
     assert found[:4] == [OK] * 4 and found[4].verdict in ("EACCES", "EPERM", "EROFS"), found
     assert found[5].shown == "0"
     # And they are gone with the run, at once.
