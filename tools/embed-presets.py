@@ -45,18 +45,58 @@ def tokens(value):
     sys.exit(f"presets cannot hold {value!r}")
 
 
+LISTS = [("filesystem", name) for name in ("denyRead", "allowRead", "allowWrite", "denyWrite")] + [
+    ("environment", "deny")
+]
+
+
+def is_compiled(entries):
+    """Not what takes inherited entries away, which is done before anything is added."""
+    return not any(isinstance(entry, str) and entry.startswith("!") for entry in entries)
+
+
+def take_lists(preset):
+    """The long lists, in the order they are written in; they are gone from the preset then."""
+    taken = []
+    for section, members in preset.items():
+        if isinstance(members, dict):
+            for name in [name for name in members if (section, name) in LISTS and is_compiled(members[name])]:
+                taken.append((section, name, members.pop(name)))
+    return taken
+
+
+def c_entry(place, entry):
+    if isinstance(entry, str):
+        return f'    {{.text = SLICE(\n{c_string(entry)}), .place = "{place}"}},\n'
+    return f'    {{.place = "{place}", .tokens =\n{c_string(tokens(entry))}}},\n'
+
+
+def c_lists(stem, lists):
+    out = ""
+    for number, (section, name, entries) in enumerate(lists):
+        out += f"static const struct preset_entry {stem}_{number}[] = {{\n"
+        out += "".join(c_entry(f"{section}.{name}[{i}]", entry) for i, entry in enumerate(entries)) + "};\n\n"
+    out += f"static const struct preset_list {stem}_lists[] = {{\n"
+    for number, (section, name, entries) in enumerate(lists):
+        out += f'    {{"{section}", "{name}", {stem}_{number}, {len(entries)}}},\n'
+    return out + "    {0},\n};\n\n"
+
+
 def main():
     output, *sources = map(pathlib.Path, sys.argv[1:])
+    lists = []
     items = []
     for source in sources:
         text = source.read_text(encoding="utf-8")
+        preset = parsed(text)
+        lists.append(c_lists(source.stem, take_lists(preset)))
         items.append(
             f'    {{"{source.stem}",\n{c_string(summary_of(source, text))},\n     SLICE(\n{c_string(text)}),\n'
-            f"{c_string(tokens(parsed(text)))}}},\n"
+            f"     {source.stem}_lists,\n{c_string(tokens(preset))}}},\n"
         )
     output.write_text(
         '/* Made from share/presets by tools/embed-presets.py. */\n#include "policy/preset.h"\n\n'
-        "const struct preset presets[] = {\n" + "".join(items) + "};\n\n"
+        + "".join(lists) + "const struct preset presets[] = {\n" + "".join(items) + "};\n\n"
         "const size_t preset_count = sizeof(presets) / sizeof(presets[0]);\n",
         encoding="ascii",
     )

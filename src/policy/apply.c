@@ -338,7 +338,7 @@ bool object_check(struct loader *loader, const struct key *key, const struct pla
 /* Room for all rules of the document at once, and for as many again: moving them
  * would touch twice the memory, and untouched memory is what a quick start is made
  * of. */
-static void reserve_rules(struct policy *policy, const json_t *root)
+static void reserve_rules(struct policy *policy, const struct preset_list *lists, const json_t *root)
 {
     struct path_rules *paths = &policy->paths;
     size_t more = json_array_size(json_object_get(root, "rules"));
@@ -349,13 +349,31 @@ static void reserve_rules(struct policy *policy, const json_t *root)
     {
         more += json_array_size(list);
     }
+    for (; lists && lists->section; lists++)
+        more += lists->count;
     if (paths->count + more > paths->capacity)
         paths->items = arena_grow(policy->arena, paths->items, paths->count, paths->count + 2 * more, &paths->capacity,
                                   sizeof *paths->items);
 }
 
-bool document_apply(struct loader *loader, const json_t *root)
+/* Ours, and tested: there are no mistakes of spelling or type in it to be told. */
+static bool compiled_apply(struct loader *loader, const struct preset_list *list)
 {
-    reserve_rules(loader->policy, root);
-    return walk(loader, NULL, policy_keys, NULL, root);
+    const struct key *section = key_find(policy_keys, list->section);
+    const struct key *key = section ? key_find(section->children, list->name) : NULL;
+
+    if (key)
+        return list_apply_compiled(loader, key, list);
+    loader_problem(loader, NULL, "%s.%s is no list of a policy", list->section, list->name);
+    return false;
+}
+
+bool document_apply(struct loader *loader, const struct preset_list *lists, const json_t *root)
+{
+    bool good = true;
+
+    reserve_rules(loader->policy, lists, root);
+    for (; lists && lists->section; lists++)
+        good = compiled_apply(loader, lists) && good;
+    return walk(loader, NULL, policy_keys, NULL, root) && good;
 }

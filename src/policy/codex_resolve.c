@@ -113,14 +113,15 @@ void codex_expand(struct policy *policy, const struct tree *tree, struct problem
     size_t count = policy->paths.count;
 
     for (size_t i = 0; i < count; i++) {
+        const struct path_rule *rule = &policy->paths.items[i];
         struct map matched = map_in(policy->arena);
-        struct walk walk = {.policy = policy, .tree = tree, .rule = policy->paths.items[i], .matched = &matched};
-        const struct path_rule *rule = &walk.rule;
 
         if (!rule->expanded || rule->dropped || rule->node != NODE_DIRECTORY)
             continue;
         if (rule->widened)
             continue; /* hidden whole already */
+        struct walk walk = {.policy = policy, .tree = tree, .rule = *rule, .matched = &matched};
+        rule = &walk.rule; /* rules move when others are added */
         descend(&walk, rule->real, slice_from(rule->pattern.text, rule->pattern.fixed.len), 0);
         if (walk.too_much)
             problem_add(problems, rule->origin.file, rule->origin.path,

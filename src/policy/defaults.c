@@ -60,12 +60,29 @@ void search_path_add(struct loader *loader, const struct place *place)
     }
 }
 
-static bool is_hidden_below(const struct policy *policy, struct slice directory)
+/* Where what rules hide begins. Gathered, because rules are large and this is looked
+ * through for each directory of $PATH. */
+struct secrets {
+    struct slice *places;
+    size_t count;
+};
+
+static struct secrets gather_secrets(const struct loader *loader)
 {
-    for (size_t i = 0; i < policy->paths.count; i++) {
-        const struct path_rule *rule = &policy->paths.items[i];
-        if (rule->list == LIST_DENY_READ && rule->pattern.fixed.len > directory.len &&
-            path_covers(directory, rule->pattern.fixed))
+    const struct path_rules *paths = &loader->policy->paths;
+    struct secrets secrets = {.places = arena_alloc(loader->arena, paths->count * sizeof *secrets.places)};
+
+    for (size_t i = 0; i < paths->count; i++) {
+        if (paths->items[i].list == LIST_DENY_READ)
+            secrets.places[secrets.count++] = paths->items[i].pattern.fixed;
+    }
+    return secrets;
+}
+
+static bool is_hidden_below(const struct secrets *secrets, struct slice directory)
+{
+    for (size_t i = 0; i < secrets->count; i++) {
+        if (secrets->places[i].len > directory.len && path_covers(directory, secrets->places[i]))
             return true;
     }
     return false;
@@ -77,11 +94,12 @@ static bool is_hidden_below(const struct policy *policy, struct slice directory)
 static void drop_derived_around_secrets(struct loader *loader)
 {
     struct path_rules *paths = &loader->policy->paths;
+    struct secrets secrets = gather_secrets(loader);
     size_t kept = 0;
 
     for (size_t i = 0; i < paths->count; i++) {
         const struct path_rule *rule = &paths->items[i];
-        if (rule->derived && rule->list == LIST_ALLOW_READ && is_hidden_below(loader->policy, rule->pattern.text))
+        if (rule->derived && rule->list == LIST_ALLOW_READ && is_hidden_below(&secrets, rule->pattern.text))
             continue;
         if (kept != i)
             paths->items[kept] = *rule;

@@ -428,3 +428,25 @@ bool list_apply(struct loader *loader, const struct key *key, const struct place
     }
     return loader->problems->errors + loader->problems_unsaid == errors;
 }
+
+bool list_apply_compiled(struct loader *loader, const struct key *key, const struct preset_list *list)
+{
+    size_t errors = loader->problems->errors + loader->problems_unsaid;
+
+    for (size_t i = 0; i < list->count && !loader->problems_unsaid; i++) {
+        const struct preset_entry *entry = &list->entries[i];
+        const struct place here = {.text = entry->place};
+        JSON_CLEANUP json_t *object = NULL;
+
+        if (!entry->tokens) {
+            list_add_text(loader, key, &here, entry->text);
+            continue;
+        }
+        object = json_from_tokens(entry->tokens);
+        if (object)
+            entry_add(loader, key, &here, object);
+        else
+            loader_problem(loader, &here, "cannot be loaded: out of memory");
+    }
+    return loader->problems->errors + loader->problems_unsaid == errors;
+}

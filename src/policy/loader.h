@@ -4,6 +4,7 @@
 
 #include "policy/keys.h"
 #include "policy/load.h"
+#include "policy/preset.h"
 
 enum {
     POLICY_FILE_MAX = 1024 * 1024,
@@ -101,8 +102,9 @@ bool size_parse(struct slice text, uint64_t *bytes);
 /* `list` is an enum path_list or the offset of a list in struct policy. */
 void loader_leave_out(struct loader *loader, size_t list, struct slice text);
 
-/* apply.c: one document onto the policy. False if anything in it is wrong. */
-bool document_apply(struct loader *loader, const json_t *root);
+/* apply.c: one document onto the policy. False if anything in it is wrong.
+ * `lists` are those of a preset, which stand before the rest of it; else NULL. */
+bool document_apply(struct loader *loader, const struct preset_list *lists, const json_t *root);
 /* The members of one object against the children of `key`. */
 bool object_check(struct loader *loader, const struct key *key, const struct place *place, const json_t *object);
 void unbuilt_note(struct loader *loader, const struct key *key, const struct place *place, bool active);
@@ -112,6 +114,7 @@ void source_load(struct loader *loader, const struct policy_source *source);
 
 /* lists.c: lists of paths, names, files, hosts and ports. */
 bool list_apply(struct loader *loader, const struct key *key, const struct place *place, const json_t *array);
+bool list_apply_compiled(struct loader *loader, const struct key *key, const struct preset_list *list);
 bool list_add_text(struct loader *loader, const struct key *key, const struct place *place, struct slice text);
 /* What stands behind the mark of "!entry". */
 bool removal_text(struct loader *loader, const struct place *place, const json_t *item, struct slice *text);

@@ -4,11 +4,28 @@
 
 #include "base/slice.h"
 
+/* One entry of a list. */
+struct preset_entry {
+    struct slice text;
+    const char *place;  /* where it stands, in the words that place_text would find */
+    const char *tokens; /* of an object, for json_from_tokens, instead of the text */
+};
+
+/* The long lists need no parsing, no copy and no words made up for their places:
+ * every run loads two presets, and these are nearly all there is in them. */
+struct preset_list {
+    const char *section; /* NULL ends them */
+    const char *name;
+    const struct preset_entry *entries;
+    size_t count;
+};
+
 struct preset {
     const char *name;
     const char *summary; /* the first comment line of the file */
     struct slice text;   /* as people read it */
-    const char *tokens;  /* the same for json_from_tokens */
+    const struct preset_list *lists;
+    const char *tokens; /* all that is not in the lists, for json_from_tokens */
 };
 
 extern const struct preset presets[];

@@ -191,13 +191,30 @@ static bool covers_a_home(const struct policy *policy, struct slice path)
            (policy->around.passwd_home.len && path_covers(path, policy->around.passwd_home));
 }
 
-static bool is_hidden_by_name(const struct policy *policy, const struct path_rule *rule)
+/* What rules hide by name. Gathered, because rules are large and this is looked through
+ * for each of those that give way. */
+struct hidden {
+    struct slice *paths;
+    size_t count;
+};
+
+static struct hidden gather_hidden(const struct policy *policy)
 {
+    struct hidden hidden = {.paths = arena_alloc(policy->arena, policy->paths.count * sizeof *hidden.paths)};
+
     for (size_t i = 0; i < policy->paths.count; i++) {
-        const struct path_rule *other = &policy->paths.items[i];
-        bool hides = other->list == LIST_DENY_READ || (other->list == LIST_RULES && other->access == ACCESS_NONE);
-        if (hides && !other->dropped && other->pattern.literal && path_covers(other->real, rule->real) &&
-            !covers_a_home(policy, other->real))
+        const struct path_rule *rule = &policy->paths.items[i];
+        bool hides = rule->list == LIST_DENY_READ || (rule->list == LIST_RULES && rule->access == ACCESS_NONE);
+        if (hides && !rule->dropped && rule->pattern.literal && !covers_a_home(policy, rule->real))
+            hidden.paths[hidden.count++] = rule->real;
+    }
+    return hidden;
+}
+
+static bool is_hidden_by_name(const struct hidden *hidden, struct slice path)
+{
+    for (size_t i = 0; i < hidden->count; i++) {
+        if (path_covers(hidden->paths[i], path))
             return true;
     }
     return false;
@@ -246,7 +263,8 @@ static void judge_own_places(struct policy *policy, struct path_rule *rule, stru
                     escaped(policy->arena, rule->text), path_covers(SLICE("/dev"), rule->real) ? "/dev" : "/proc");
 }
 
-static void drop_unusable(struct policy *policy, struct path_rule *rule, struct problems *problems)
+static void drop_unusable(struct policy *policy, const struct hidden *hidden, struct path_rule *rule,
+                          struct problems *problems)
 {
     if (rule->dropped || !rule->pattern.literal)
         return;
@@ -261,8 +279,16 @@ static void drop_unusable(struct policy *policy, struct path_rule *rule, struct 
     bool restricts = rule->list == LIST_RULES && rule->access < ACCESS_WRITE;
     if (rule_is_visible(rule) && !restricts && rule->node == NODE_ABSENT && rule->list != LIST_BUILT_IN)
         drop(rule, "it does not exist");
-    else if (rule->derived && rule->list == LIST_ALLOW_READ && is_hidden_by_name(policy, rule))
+    else if (rule->derived && rule->list == LIST_ALLOW_READ && is_hidden_by_name(hidden, rule->real))
         drop(rule, "a denyRead covers it");
+}
+
+static void drop_all_unusable(struct policy *policy, struct problems *problems)
+{
+    struct hidden hidden = gather_hidden(policy);
+
+    for (size_t i = 0; i < policy->paths.count; i++)
+        drop_unusable(policy, &hidden, &policy->paths.items[i], problems);
 }
 
 bool pattern_is_at_top(const struct policy *policy, const struct path_rule *rule)
@@ -299,10 +325,10 @@ static void expand_patterns(struct policy *policy, const struct tree *tree, stru
     size_t count = policy->paths.count;
 
     for (size_t i = 0; i < count; i++) {
-        struct expansion expansion = {policy, policy->paths.items[i]};
-        if (expansion.rule.dropped || expansion.rule.pattern.literal || expansion.rule.expanded ||
-            rule_is_grant(&expansion.rule))
+        const struct path_rule *rule = &policy->paths.items[i];
+        if (rule->dropped || rule->pattern.literal || rule->expanded || rule_is_grant(rule))
             continue;
+        struct expansion expansion = {policy, *rule}; /* rules move when others are added */
         if (pattern_is_at_top(policy, &expansion.rule)) {
             if (expansion.rule.node == NODE_DIRECTORY &&
                 !tree->list(tree->context, expansion.rule.real, expand_entry, &expansion))
@@ -335,11 +361,12 @@ static void add_protected(struct policy *policy, const struct tree *tree)
     size_t count = policy->paths.count;
 
     for (size_t i = 0; i < count; i++) {
-        struct path_rule rule = policy->paths.items[i];
-        if (!is_host_root(&rule))
+        const struct path_rule *rule = &policy->paths.items[i];
+        if (!is_host_root(rule))
             continue;
-        protect_present(policy, tree, rule.real, add_protected_path, policy);
-        git_layout_protected(tree, policy->arena, rule.real, add_protected_path, policy);
+        struct slice root = rule->real; /* rules move when others are added */
+        protect_present(policy, tree, root, add_protected_path, policy);
+        git_layout_protected(tree, policy->arena, root, add_protected_path, policy);
     }
 }
 
@@ -548,8 +575,7 @@ void policy_resolve(struct policy *policy, const struct tree *tree, struct probl
     judge_all_links(policy, problems);
     for (size_t i = 0; i < policy->paths.count; i++)
         judge_socket(&policy->paths.items[i]);
-    for (size_t i = 0; i < policy->paths.count; i++)
-        drop_unusable(policy, &policy->paths.items[i], problems);
+    drop_all_unusable(policy, problems);
 
     written = policy->paths.count;
     add_worktree_grant(policy, tree);

@@ -27,7 +27,7 @@ struct document {
     const char *identity; /* what makes two documents the same; NULL for a text */
     struct slice directory;
     struct slice text;
-    const char *tokens; /* of a preset, instead of a text */
+    const struct preset *preset; /* instead of a text; else NULL */
     bool codex;
     const struct document *extender;
     size_t depth;
@@ -114,7 +114,7 @@ static void merge_preset(struct loader *loader, const struct document *extender,
     struct document document = {.name = shown,
                                 .identity = shown,
                                 .directory = loader->around.project,
-                                .tokens = preset->tokens,
+                                .preset = preset,
                                 .extender = extender,
                                 .depth = extender ? extender->depth + 1 : 0};
     if (may_merge(loader, &document, place))
@@ -255,8 +255,8 @@ static bool parse_document(struct loader *loader, const struct document *documen
 {
     struct error err;
 
-    if (document->tokens) {
-        *root = json_from_tokens(document->tokens);
+    if (document->preset) {
+        *root = json_from_tokens(document->preset->tokens);
         if (!*root)
             loader_problem(loader, NULL, "cannot be loaded: out of memory");
         return *root != NULL;
@@ -296,7 +296,7 @@ static void merge_document(struct loader *loader, struct document *document)
     if (document->codex)
         codex_apply(loader, loader->source, root);
     else
-        document_apply(loader, root);
+        document_apply(loader, document->preset ? document->preset->lists : NULL, root);
 }
 
 void source_load(struct loader *loader, const struct policy_source *source)

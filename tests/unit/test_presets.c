@@ -80,20 +80,48 @@ static void test_every_preset_is_commented_json_with_a_summary(void **state)
     }
 }
 
+static json_t *entry_of(const struct preset_entry *entry)
+{
+    return entry->tokens ? json_from_tokens(entry->tokens) : json_stringn(entry->text.ptr, entry->text.len);
+}
+
+/* Takes a compiled list out of what was read, comparing the two. */
+static void take_list(json_t *read, const struct preset_list *compiled)
+{
+    json_t *section = json_object_get(read, compiled->section);
+    const json_t *entries = json_object_get(section, compiled->name);
+
+    assert_int_equal(json_array_size(entries), compiled->count);
+    for (size_t i = 0; i < compiled->count; i++) {
+        JSON_CLEANUP json_t *entry = entry_of(&compiled->entries[i]);
+        char place[80];
+
+        assert_true(json_equal(entry, json_array_get(entries, i)));
+        snprintf(place, sizeof place, "%s.%s[%zu]", compiled->section, compiled->name, i);
+        assert_string_equal(compiled->entries[i].place, place);
+    }
+    json_object_del(section, compiled->name);
+}
+
 static void test_presets_are_loaded_as_their_text_reads(void **state)
 {
+    size_t lists = 0;
+
     (void)state;
     for (size_t i = 0; i < preset_count; i++) {
         JSON_CLEANUP json_t *read = parsed(&presets[i]);
         JSON_CLEANUP json_t *loaded = json_from_tokens(presets[i].tokens);
+
+        for (const struct preset_list *compiled = presets[i].lists; compiled->section; compiled++, lists++)
+            take_list(read, compiled);
         char *as_read = json_dumps(read, 0);
         char *as_loaded = json_dumps(loaded, 0);
-
         assert_true(json_equal(read, loaded));
         assert_string_equal(as_read, as_loaded); /* in the same order, too */
         free(as_read);
         free(as_loaded);
     }
+    assert_true(lists >= 3);
 }
 
 /* A policy without "extends" would extend base: base itself must not. */
