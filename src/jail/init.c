@@ -101,12 +101,18 @@ static enum report_kind why_not_mounted(const struct outset *outset)
     return REPORT_NO_PROC;
 }
 
+/* What came of something that was not done by pid 1's own thread. */
+struct outcome {
+    bool failed;
+    struct error error;
+};
+
 /* What the thread that makes the network does after it. */
 struct aside {
     const struct init *init;
     struct mounts *mounts;
-    bool failed;
-    struct error error;
+    struct outcome overlays;
+    struct outcome inside;
 };
 
 /* What pid 1 has got when it is told the plan. */
@@ -221,11 +227,14 @@ static void hand_over_tree(struct init *init)
     fd_close(&init->whole);
 }
 
+/* One takes about as long as what pid 1 has to prepare besides; and as the network inside
+ * has to be set up after it, that is enough. */
 static void make_overlays_aside(void *argument)
 {
     struct aside *aside = argument;
+    size_t most = aside->init->network ? 1 : aside->init->target.plan->step_count;
 
-    aside->failed = !mounts_make_overlays(aside->mounts, &aside->error);
+    aside->overlays.failed = !mounts_make_overlays(aside->mounts, most, &aside->overlays.error);
 }
 
 static void set_up_network_aside(void *argument)
@@ -233,45 +242,42 @@ static void set_up_network_aside(void *argument)
     struct aside *aside = argument;
     const struct init *init = aside->init;
 
-    aside->failed = !init->network->set_up_inside(init->network->argument, init->inside, &aside->error);
+    aside->inside.failed = !init->network->set_up_inside(init->network->argument, init->inside, &aside->inside.error);
 }
 
-static own_network_work *work_aside(const struct init *init)
+static bool succeeded(const struct outcome *outcome, struct error *err)
 {
-    if (init->network)
-        return set_up_network_aside;
-    return mounts_have_overlays(init->target.plan) ? make_overlays_aside : NULL;
-}
-
-static bool succeeded_aside(const struct aside *aside, struct error *err)
-{
-    if (aside->failed)
-        *err = aside->error;
-    return !aside->failed;
+    if (outcome->failed)
+        *err = outcome->error;
+    return !outcome->failed;
 }
 
 static bool set_up_namespaces(const struct init *init, struct beginning *beginning, struct error *err)
 {
     const struct plan *plan = init->target.plan;
-    own_network_work *work = work_aside(init);
+    struct own_network *network = &beginning->network;
+    struct aside *aside = &beginning->aside;
+    own_network_work *inside = init->network ? set_up_network_aside : NULL;
+    bool beside = mounts_descriptors(plan) <= OWN_NETWORK_DESCRIPTORS;
+    bool helped = beside && mounts_have_overlays(plan);
     struct rlimit raised;
 
     if (!limits_hold_processes(plan, err) || !limits_make_room(mounts_descriptors(plan), &raised, err))
         return false;
     mounts_expect(&beginning->mounts, plan);
-    beginning->aside = (struct aside){.init = init, .mounts = &beginning->mounts};
-    own_network_then(&beginning->network, work, &beginning->aside);
-    bool beside = mounts_descriptors(plan) <= OWN_NETWORK_DESCRIPTORS;
-    if (!beside)
-        own_network_wait(&beginning->network);
+    *aside = (struct aside){.init = init, .mounts = &beginning->mounts};
+    if (beside) {
+        own_network_then(network, helped ? make_overlays_aside : NULL, inside, aside);
+    } else {
+        own_network_then(network, inside, NULL, aside);
+        own_network_wait(network);
+    }
     if (!mounts_prepare(&beginning->mounts, err))
         return false;
-    if (beside && work == make_overlays_aside)
-        own_network_wait(&beginning->network);
-    if (work == make_overlays_aside && !succeeded_aside(&beginning->aside, err))
-        return false;
-    return mounts_attach(&beginning->mounts, err) && own_network_enter(&beginning->network, err) &&
-           succeeded_aside(&beginning->aside, err);
+    if (helped)
+        own_network_wait(network);
+    return succeeded(&aside->overlays, err) && mounts_attach(&beginning->mounts, err) &&
+           own_network_enter(network, err) && succeeded(&aside->inside, err);
 }
 
 static bool set_up_confined(struct init *init, struct error *err)

@@ -376,7 +376,7 @@ bool mounts_prepare(struct mounts *mounts, struct error *err)
         (mounts->tripwire.socket >= 0 && !make_tripwire_directory(mounts, err)))
         return false;
     tripwire_take(mounts, plan);
-    return prepare_steps(mounts, prepare_read_only, err) && mounts_make_overlays(mounts, err);
+    return prepare_steps(mounts, prepare_read_only, err) && mounts_make_overlays(mounts, plan->step_count, err);
 }
 
 bool mounts_attach(struct mounts *mounts, struct error *err)

@@ -75,9 +75,9 @@ bool mounts_prepare(struct mounts *mounts, struct error *err);
 bool mounts_attach(struct mounts *mounts, struct error *err);
 
 /* A part of preparing that another thread may help with: each takes what nobody has
- * taken. */
+ * taken, and makes `most` of them at most. */
 bool mounts_have_overlays(const struct plan *plan);
-bool mounts_make_overlays(struct mounts *mounts, struct error *err);
+bool mounts_make_overlays(struct mounts *mounts, size_t most, struct error *err);
 
 /* How many descriptors that takes at once; NULL: for beginning. */
 size_t mounts_descriptors(const struct plan *plan);

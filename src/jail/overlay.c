@@ -74,15 +74,18 @@ static bool prepare(const struct step *step, size_t number, const struct scratch
     return true;
 }
 
-bool mounts_make_overlays(struct mounts *mounts, struct error *err)
+bool mounts_make_overlays(struct mounts *mounts, size_t most, struct error *err)
 {
     const struct plan *plan = mounts->plan;
     size_t i;
 
-    while ((i = atomic_fetch_add(&mounts->overlaid, 1)) < plan->step_count) {
+    while (most > 0 && (i = atomic_fetch_add(&mounts->overlaid, 1)) < plan->step_count) {
         const struct step *step = &plan->steps[i];
-        if (step->kind == STEP_OVERLAY && !prepare(step, i, &mounts->scratch, &mounts->prepared[i], err))
+        if (step->kind != STEP_OVERLAY)
+            continue;
+        if (!prepare(step, i, &mounts->scratch, &mounts->prepared[i], err))
             return error_wrap(err, "%.*s", (int)step->path.len, step->path.ptr);
+        most--;
     }
     return true;
 }

@@ -49,9 +49,11 @@ static void *make(void *argument)
     while (sem_wait(&own->told) < 0)
         continue;
     /* Without it, this would be the host's network. */
-    if (own->work && own->space >= 0)
-        own->work(own->argument);
+    if (own->soon && own->space >= 0)
+        own->soon(own->argument);
     sem_post(&own->done);
+    if (own->later && own->space >= 0)
+        own->later(own->argument);
     return NULL;
 }
 
@@ -85,9 +87,10 @@ bool own_network_begin(struct own_network *own, int any, struct error *err)
     return true;
 }
 
-void own_network_then(struct own_network *own, own_network_work *work, void *argument)
+void own_network_then(struct own_network *own, own_network_work *soon, own_network_work *later, void *argument)
 {
-    own->work = work;
+    own->soon = soon;
+    own->later = later;
     own->argument = argument;
     if (own->begun)
         sem_post(&own->told);

@@ -11,8 +11,9 @@ typedef void own_network_work(void *argument);
 
 struct own_network {
     bool begun;
-    sem_t told;             /* what is to be done next */
-    own_network_work *work; /* NULL: nothing */
+    sem_t told;              /* what is to be done next: */
+    own_network_work *soon;  /* NULL: nothing */
+    own_network_work *later; /* NULL: nothing */
     void *argument;
     pthread_t thread;
     sem_t done;
@@ -27,14 +28,14 @@ enum { OWN_NETWORK_DESCRIPTORS = 512 };
 /* `own` must stay where it is until own_network_enter. `any` is any descriptor. */
 bool own_network_begin(struct own_network *own, int any, struct error *err);
 
-/* What the thread is to do then, in its namespace; NULL: nothing. To be told it once, and as
- * soon as it is known: it waits for that. Without a thread nothing is done. */
-void own_network_then(struct own_network *own, own_network_work *work, void *argument);
+/* What the thread is to do then, in its namespace, one after the other; NULL: nothing. To be
+ * told it once, and as soon as it is known: it waits for that. Without a thread nothing is done. */
+void own_network_then(struct own_network *own, own_network_work *soon, own_network_work *later, void *argument);
 
-/* Waits until it has done that, too, if there is a thread; once. */
+/* Waits until it has done what was to be done soon, if there is a thread; once. */
 void own_network_wait(struct own_network *own);
 
-/* Waits until it is made. Nothing, if it was not begun. */
+/* Waits until all is done. Nothing, if it was not begun. */
 bool own_network_enter(struct own_network *own, struct error *err);
 
 /* Was that not to be had because this system gives no such namespaces? */
