@@ -65,9 +65,21 @@ def take_lists(preset):
     return taken
 
 
+def is_plain(text):
+    """A path that needs nothing but the home before it."""
+    parts = text.split("/")
+    return (
+        len(parts) > 1
+        and parts[0] in ("", "~")
+        and not any(part in ("", ".", "..") for part in parts[1:])
+        and not set(text) & set("*?[$\0")
+    )
+
+
 def c_entry(place, entry):
     if isinstance(entry, str):
-        return f'    {{.text = SLICE(\n{c_string(entry)}), .place = "{place}"}},\n'
+        plain = ", .plain = true" if place.startswith("filesystem.") and is_plain(entry) else ""
+        return f'    {{.text = SLICE(\n{c_string(entry)}), .place = "{place}"{plain}}},\n'
     return f'    {{.place = "{place}", .tokens =\n{c_string(tokens(entry))}}},\n'
 
 

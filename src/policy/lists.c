@@ -429,6 +429,25 @@ bool list_apply(struct loader *loader, const struct key *key, const struct place
     return loader->problems->errors + loader->problems_unsaid == errors;
 }
 
+/* For a home of a usual length no limit of patterns has to be looked at. */
+static bool can_be_put_together(const struct loader *loader, const struct preset_entry *entry)
+{
+    enum { USUAL_HOME_MAX = 256 };
+
+    return entry->plain && loader->around.home.len <= USUAL_HOME_MAX;
+}
+
+static void add_plain(struct loader *loader, const struct key *key, const struct preset_entry *entry)
+{
+    struct slice text = entry->text;
+    struct slice path = text.ptr[0] == '~' ? path_join(loader->arena, loader->around.home, slice_from(text, 2)) : text;
+
+    policy_add_path(loader->policy, (struct path_rule){.list = key->list,
+                                                       .text = text,
+                                                       .pattern = {.text = path, .fixed = path, .literal = true},
+                                                       .origin = {loader->file, entry->place}});
+}
+
 bool list_apply_compiled(struct loader *loader, const struct key *key, const struct preset_list *list)
 {
     size_t errors = loader->problems->errors + loader->problems_unsaid;
@@ -438,6 +457,10 @@ bool list_apply_compiled(struct loader *loader, const struct key *key, const str
         const struct place here = {.text = entry->place};
         JSON_CLEANUP json_t *object = NULL;
 
+        if (can_be_put_together(loader, entry)) {
+            add_plain(loader, key, entry);
+            continue;
+        }
         if (!entry->tokens) {
             list_add_text(loader, key, &here, entry->text);
             continue;

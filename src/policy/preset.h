@@ -7,6 +7,7 @@
 /* One entry of a list. */
 struct preset_entry {
     struct slice text;
+    bool plain;         /* an absolute path, or one behind "~/", that needs nothing else put in or taken out */
     const char *place;  /* where it stands, in the words that place_text would find */
     const char *tokens; /* of an object, for json_from_tokens, instead of the text */
 };

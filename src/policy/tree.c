@@ -136,6 +136,8 @@ struct directory {
     size_t misses;
     bool listed;
     struct listing *listing; /* NULL: not read, or of no use */
+    char absent[32];         /* the last name that was not there: rules about one place ask for it again */
+    size_t absent_length;    /* 0: none, or it was longer */
 };
 
 struct host_tree {
@@ -147,7 +149,6 @@ struct host_tree {
     struct directory *last;   /* rules about one place stand together */
     const struct look *known; /* the directory that was asked for last */
     char buffer[PATH_MAX];    /* the path that was looked at last, with its NUL */
-    size_t absent_length;     /* its length, if nothing was there; else 0 */
 };
 
 static enum node read_link(const char *path, struct arena *arena, struct slice *target)
@@ -190,49 +191,69 @@ static struct directory *directory_of(struct host_tree *host, struct slice path)
     return host->last;
 }
 
-/* What the list of its directory says of a path; NODE_UNKNOWN where it has to be
+/* What the list of its directory says of a name; NODE_UNKNOWN where it has to be
  * looked at itself. */
-static enum node find_in_listing(struct host_tree *host, struct directory *directory, struct slice path)
+static enum node find_in_listing(struct host_tree *host, struct directory *directory, struct slice name)
 {
     bool worth_it = directory->misses >= MISSES_BEFORE_LISTING ||
                     (host->looks_in_all > LOOKS_OF_MOST && directory->looks >= LOOKS_BEFORE_LISTING);
 
     if (worth_it && !directory->listed) {
         directory->listed = true;
-        directory->listing = listing_read(host->arena, arena_slice(host->arena, path_parent(path)).ptr);
+        directory->listing = listing_read(host->arena, arena_slice(host->arena, directory->path).ptr);
     }
-    return directory->listing ? listing_find(directory->listing, path_name(path)) : NODE_UNKNOWN;
+    return directory->listing ? listing_find(directory->listing, name) : NODE_UNKNOWN;
+}
+
+static bool is_known_absent(const struct directory *directory, struct slice name)
+{
+    if (directory->listing)
+        return listing_find(directory->listing, name) == NODE_ABSENT;
+    return directory->absent_length &&
+           slice_equal(name, (struct slice){directory->absent, directory->absent_length});
+}
+
+static void remember_absent(struct directory *directory, struct slice name)
+{
+    directory->absent_length = name.len <= sizeof directory->absent ? name.len : 0;
+    memcpy(directory->absent, name.ptr, directory->absent_length);
+}
+
+static enum node look_in(struct host_tree *host, struct directory *directory, struct slice path, struct slice *target)
+{
+    struct slice name = path_name(path);
+    enum node node = find_in_listing(host, directory, name);
+
+    if (node != NODE_UNKNOWN)
+        return node;
+    memcpy(host->buffer, path.ptr, path.len);
+    host->buffer[path.len] = '\0';
+    node = look_at_host(host->buffer, host->arena, target);
+    host->looks_in_all++;
+    directory->looks++;
+    if (node == NODE_ABSENT) {
+        directory->misses++;
+        remember_absent(directory, name);
+    }
+    return node;
 }
 
 /* Directories and links are remembered, because paths go through them again and
- * again; of what is not there, the last one (rules about one place stand
- * together). The rest is asked for once or twice. */
+ * again; of what is not there, the last name in each directory. The rest is asked for
+ * once or twice. */
 static enum node host_look(void *context, struct slice path, struct arena *arena, struct slice *target)
 {
     struct host_tree *host = context;
-    struct look *look = map_get(&host->looks, path);
+    struct directory *directory = directory_of(host, path);
 
     (void)arena;
+    if (is_known_absent(directory, path_name(path)) || path.len >= sizeof host->buffer ||
+        memchr(path.ptr, '\0', path.len))
+        return NODE_ABSENT;
+    struct look *look = map_get(&host->looks, path);
     if (!look) {
         struct slice found = {0};
-        enum node node = NODE_ABSENT;
-        if (slice_equal(path, (struct slice){host->buffer, host->absent_length}))
-            return NODE_ABSENT;
-        host->absent_length = 0;
-        if (path.len < sizeof host->buffer && !memchr(path.ptr, '\0', path.len)) {
-            memcpy(host->buffer, path.ptr, path.len);
-            host->buffer[path.len] = '\0';
-            struct directory *directory = directory_of(host, path);
-            node = find_in_listing(host, directory, path);
-            if (node == NODE_UNKNOWN) {
-                node = look_at_host(host->buffer, host->arena, &found);
-                host->looks_in_all++;
-                directory->looks++;
-                directory->misses += node == NODE_ABSENT;
-            }
-        }
-        if (node == NODE_ABSENT && path.len < sizeof host->buffer)
-            host->absent_length = path.len;
+        enum node node = look_in(host, directory, path, &found);
         if (node != NODE_DIRECTORY && node != NODE_LINK)
             return node;
         look = ARENA_NEW(host->arena, struct look);
