@@ -167,6 +167,15 @@ struct listing *listing_read(struct arena *arena, const char *path)
     return listing;
 }
 
+void listing_each(const struct listing *listing, void (*found)(void *argument, struct slice name), void *argument)
+{
+    for (size_t i = 0; i < listing->names.capacity; i++) {
+        struct slice name = listing->names.slots[i].key;
+        if (name.len && !slice_is(name, ".") && !slice_is(name, ".."))
+            found(argument, name);
+    }
+}
+
 enum node listing_find(const struct listing *listing, struct slice name)
 {
     return (enum node)(uintptr_t)map_get(&listing->names, name);

@@ -299,9 +299,14 @@ static bool host_list(void *context, struct slice path, void (*found)(void *argu
                       void *argument)
 {
     struct host_tree *host = context;
-    DIR *directory = opendir(arena_slice(host->arena, path).ptr);
+    const struct directory *known = map_get(&host->directories, path);
     struct dirent *entry;
 
+    if (known && known->listing) {
+        listing_each(known->listing, found, argument);
+        return true;
+    }
+    DIR *directory = opendir(arena_slice(host->arena, path).ptr);
     if (!directory)
         return false;
     while ((entry = readdir(directory))) {
