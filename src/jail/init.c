@@ -266,12 +266,9 @@ static bool set_up_namespaces(const struct init *init, struct beginning *beginni
         return false;
     mounts_expect(&beginning->mounts, plan);
     *aside = (struct aside){.init = init, .mounts = &beginning->mounts};
-    if (beside) {
-        own_network_then(network, helped ? make_overlays_aside : NULL, inside, aside);
-    } else {
-        own_network_then(network, inside, NULL, aside);
-        own_network_wait(network);
-    }
+    own_network_then(network, helped ? make_overlays_aside : NULL, inside, aside);
+    if (!beside && !(own_network_enter(network, err) && succeeded(&aside->inside, err)))
+        return false;
     if (!mounts_prepare(&beginning->mounts, err))
         return false;
     if (helped)

@@ -1,7 +1,7 @@
 /* A network namespace takes the kernel longer than any other step of a launch, and
  * nothing but the network needs it. So a thread makes it, and brings its loopback
- * up, while pid 1 makes the mounts; and then whatever else can be done beside those.
- * pid 1 then enters it, and the thread is gone. */
+ * up, while pid 1 makes the mounts; and besides whatever else can be done beside those,
+ * what is waited for first. pid 1 then enters it, and the thread is gone. */
 #include "jail/own_network.h"
 
 #include "base/fd.h"
@@ -21,37 +21,41 @@ enum { STACK_SIZE = 128 * 1024 };
 
 enum { LOOKS_MAX = 500 };
 
-static int loopback_up(struct error *err)
+static void loopback_up(struct own_network *own)
 {
     FD_CLEANUP int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP};
 
     if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request) < 0) {
-        error_set_errno(err, errno, "cannot bring up the sandbox's own loopback interface");
-        return -1;
+        error_set_errno(&own->error, errno, "cannot bring up the sandbox's own loopback interface");
+        return;
     }
-    int space = ioctl(fd, SIOCGSKNS); /* works without a /proc */
-    if (space < 0)
-        error_set_errno(err, errno, "cannot take hold of the sandbox's network namespace");
-    return space;
+    own->space = ioctl(fd, SIOCGSKNS); /* works without a /proc */
+    if (own->space < 0)
+        error_set_errno(&own->error, errno, "cannot take hold of the sandbox's network namespace");
 }
 
 static void *make(void *argument)
 {
     struct own_network *own = argument;
+    bool made = unshare(CLONE_NEWNET) == 0;
 
-    if (unshare(CLONE_NEWNET) == 0) {
-        own->space = loopback_up(&own->error);
-    } else {
+    if (!made) {
         spawn_fail(&own->error);
         own->forbidden = spawn_is_forbidden(errno);
     }
-    while (sem_wait(&own->told) < 0)
-        continue;
-    /* Without it, this would be the host's network. */
-    if (own->soon && own->space >= 0)
+    bool told = sem_trywait(&own->told) == 0;
+    bool early = !told; /* there is time */
+    if (made && early)
+        loopback_up(own);
+    while (!told)
+        told = sem_wait(&own->told) == 0;
+    if (made && own->soon)
         own->soon(own->argument);
     sem_post(&own->done);
+    if (made && !early)
+        loopback_up(own);
+    /* Without it, this would be the host's network. */
     if (own->later && own->space >= 0)
         own->later(own->argument);
     return NULL;

@@ -28,8 +28,9 @@ enum { OWN_NETWORK_DESCRIPTORS = 512 };
 /* `own` must stay where it is until own_network_enter. `any` is any descriptor. */
 bool own_network_begin(struct own_network *own, int any, struct error *err);
 
-/* What the thread is to do then, in its namespace, one after the other; NULL: nothing. To be
- * told it once, and as soon as it is known: it waits for that. Without a thread nothing is done. */
+/* What the thread is to do then, in its namespace, one after the other; NULL: nothing. Only
+ * what comes later can count on its loopback. To be told it once, and as soon as it is known: it
+ * waits for that. Without a thread nothing is done. */
 void own_network_then(struct own_network *own, own_network_work *soon, own_network_work *later, void *argument);
 
 /* Waits until it has done what was to be done soon, if there is a thread; once. */
