@@ -209,8 +209,7 @@ static bool is_known_absent(const struct directory *directory, struct slice name
 {
     if (directory->listing)
         return listing_find(directory->listing, name) == NODE_ABSENT;
-    return directory->absent_length &&
-           slice_equal(name, (struct slice){directory->absent, directory->absent_length});
+    return directory->absent_length && slice_equal(name, (struct slice){directory->absent, directory->absent_length});
 }
 
 static void remember_absent(struct directory *directory, struct slice name)
