@@ -101,18 +101,10 @@ static enum report_kind why_not_mounted(const struct outset *outset)
     return REPORT_NO_PROC;
 }
 
-/* What came of something that was not done by pid 1's own thread. */
-struct outcome {
-    bool failed;
-    struct error error;
-};
-
-/* What the thread that makes the network does after it. */
+/* What the thread that makes the network does besides. */
 struct aside {
     const struct init *init;
     struct mounts *mounts;
-    struct outcome overlays;
-    struct outcome inside;
 };
 
 /* What pid 1 has got when it is told the plan. */
@@ -229,27 +221,20 @@ static void hand_over_tree(struct init *init)
 
 /* One takes about as long as what pid 1 has to prepare besides; and as the network inside
  * has to be set up after it, that is enough. */
-static void make_overlays_aside(void *argument)
+static bool make_overlays_aside(void *argument, struct error *err)
 {
-    struct aside *aside = argument;
+    const struct aside *aside = argument;
     size_t most = aside->init->network ? 1 : aside->init->target.plan->step_count;
 
-    aside->overlays.failed = !mounts_make_overlays(aside->mounts, most, &aside->overlays.error);
+    return mounts_make_overlays(aside->mounts, most, err);
 }
 
-static void set_up_network_aside(void *argument)
+static bool set_up_network_aside(void *argument, struct error *err)
 {
-    struct aside *aside = argument;
+    const struct aside *aside = argument;
     const struct init *init = aside->init;
 
-    aside->inside.failed = !init->network->set_up_inside(init->network->argument, init->inside, &aside->inside.error);
-}
-
-static bool succeeded(const struct outcome *outcome, struct error *err)
-{
-    if (outcome->failed)
-        *err = outcome->error;
-    return !outcome->failed;
+    return init->network->set_up_inside(init->network->argument, init->inside, err);
 }
 
 static bool set_up_namespaces(const struct init *init, struct beginning *beginning, struct error *err)
@@ -267,14 +252,11 @@ static bool set_up_namespaces(const struct init *init, struct beginning *beginni
     mounts_expect(&beginning->mounts, plan);
     *aside = (struct aside){.init = init, .mounts = &beginning->mounts};
     own_network_then(network, helped ? make_overlays_aside : NULL, inside, aside);
-    if (!beside && !(own_network_enter(network, err) && succeeded(&aside->inside, err)))
+    if (!beside && !own_network_enter(network, err))
         return false;
-    if (!mounts_prepare(&beginning->mounts, err))
+    if (!mounts_prepare(&beginning->mounts, err) || (helped && !own_network_wait(network, err)))
         return false;
-    if (helped)
-        own_network_wait(network);
-    return succeeded(&aside->overlays, err) && mounts_attach(&beginning->mounts, err) &&
-           own_network_enter(network, err) && succeeded(&aside->inside, err);
+    return mounts_attach(&beginning->mounts, err) && own_network_enter(network, err);
 }
 
 static bool set_up_confined(struct init *init, struct error *err)

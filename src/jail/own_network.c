@@ -21,43 +21,48 @@ enum { STACK_SIZE = 128 * 1024 };
 
 enum { LOOKS_MAX = 500 };
 
-static void loopback_up(struct own_network *own)
+static bool loopback_up(struct own_network *own)
 {
     FD_CLEANUP int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP};
 
-    if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request) < 0) {
-        error_set_errno(&own->error, errno, "cannot bring up the sandbox's own loopback interface");
-        return;
-    }
+    if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request) < 0)
+        return error_set_errno(&own->error, errno, "cannot bring up the sandbox's own loopback interface");
     own->space = ioctl(fd, SIOCGSKNS); /* works without a /proc */
-    if (own->space < 0)
-        error_set_errno(&own->error, errno, "cannot take hold of the sandbox's network namespace");
+    return own->space >= 0 ||
+           error_set_errno(&own->error, errno, "cannot take hold of the sandbox's network namespace");
 }
 
+static bool make_space(struct own_network *own)
+{
+    if (unshare(CLONE_NEWNET) == 0)
+        return true;
+    spawn_fail(&own->error);
+    own->forbidden = spawn_is_forbidden(errno);
+    return false;
+}
+
+static bool work(struct own_network *own, own_network_work *what)
+{
+    return !what || what(own->argument, &own->error);
+}
+
+/* Nothing is done after what fails: without the namespace, it would be done to the
+ * host's network. */
 static void *make(void *argument)
 {
     struct own_network *own = argument;
-    bool made = unshare(CLONE_NEWNET) == 0;
-
-    if (!made) {
-        spawn_fail(&own->error);
-        own->forbidden = spawn_is_forbidden(errno);
-    }
+    bool good = make_space(own);
     bool told = sem_trywait(&own->told) == 0;
     bool early = !told; /* there is time */
-    if (made && early)
-        loopback_up(own);
+
+    good = good && (!early || loopback_up(own));
     while (!told)
         told = sem_wait(&own->told) == 0;
-    if (made && own->soon)
-        own->soon(own->argument);
+    good = good && work(own, own->soon);
+    own->failed_soon = !good;
     sem_post(&own->done);
-    if (made && !early)
-        loopback_up(own);
-    /* Without it, this would be the host's network. */
-    if (own->later && own->space >= 0)
-        own->later(own->argument);
+    own->failed_later = good && !((early || loopback_up(own)) && work(own, own->later));
     return NULL;
 }
 
@@ -100,9 +105,24 @@ void own_network_then(struct own_network *own, own_network_work *soon, own_netwo
         sem_post(&own->told);
 }
 
+bool own_network_enter(struct own_network *own, struct error *err)
+{
+    if (!own->begun)
+        return true;
+    pthread_join(own->thread, NULL);
+    own->begun = false;
+    FD_CLEANUP int space = own->space;
+    if (own->failed_soon || own->failed_later) {
+        *err = own->error;
+        return false;
+    }
+    return setns(space, CLONE_NEWNET) == 0 ||
+           error_set_errno(err, errno, "cannot enter the sandbox's network namespace");
+}
+
 /* It is a matter of microseconds, and to be woken by another processor takes more of
  * them than to look again. */
-void own_network_wait(struct own_network *own)
+bool own_network_wait(struct own_network *own, struct error *err)
 {
     bool done = !own->begun;
 
@@ -113,21 +133,7 @@ void own_network_wait(struct own_network *own)
     }
     while (!done)
         done = sem_wait(&own->done) == 0;
-}
-
-bool own_network_enter(struct own_network *own, struct error *err)
-{
-    if (!own->begun)
-        return true;
-    pthread_join(own->thread, NULL);
-    own->begun = false;
-    FD_CLEANUP int space = own->space;
-    if (space < 0) {
-        *err = own->error;
-        return false;
-    }
-    return setns(space, CLONE_NEWNET) == 0 ||
-           error_set_errno(err, errno, "cannot enter the sandbox's network namespace");
+    return !own->failed_soon || own_network_enter(own, err);
 }
 
 bool own_network_is_forbidden(const struct own_network *own)

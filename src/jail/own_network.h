@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 
-typedef void own_network_work(void *argument);
+typedef bool own_network_work(void *argument, struct error *err);
 
 struct own_network {
     bool begun;
@@ -17,8 +17,10 @@ struct own_network {
     void *argument;
     pthread_t thread;
     sem_t done;
-    int space; /* the namespace; -1: `error` tells why not */
+    int space; /* the namespace; -1: there is none */
     bool forbidden;
+    bool failed_soon; /* `error` tells why, and nothing was done after it */
+    bool failed_later;
     struct error error;
 };
 
@@ -34,7 +36,7 @@ bool own_network_begin(struct own_network *own, int any, struct error *err);
 void own_network_then(struct own_network *own, own_network_work *soon, own_network_work *later, void *argument);
 
 /* Waits until it has done what was to be done soon, if there is a thread; once. */
-void own_network_wait(struct own_network *own);
+bool own_network_wait(struct own_network *own, struct error *err);
 
 /* Waits until all is done. Nothing, if it was not begun. */
 bool own_network_enter(struct own_network *own, struct error *err);
