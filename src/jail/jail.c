@@ -93,7 +93,7 @@ static enum jail_end conclude(const struct supervised *supervised, bool reported
 {
     if (!reported) {
         *status = JAIL_STATUS_SIGNAL + SIGKILL;
-        if (out_of_memory)
+        if (out_of_memory || supervised->deaf)
             return JAIL_ENDED; /* that was said */
         if (supervised->cut_off)
             log_detail("whoever holds the other end of the lifeline is gone: the run was ended");

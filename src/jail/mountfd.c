@@ -144,10 +144,12 @@ bool mountfd_cut_propagation(struct error *err)
 
 /* The old root ends up stacked on the new one and is detached with all that is
  * mounted below it: no name leads back. */
-bool mountfd_replace_root(int mount, struct error *err)
+bool mountfd_replace_root(int mount, int along, const char *name, struct error *err)
 {
     if (move_mount(mount, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
         return error_set_errno(err, errno, "cannot mount the new root");
+    if (along >= 0 && !mountfd_attach_at(along, mount, name, err))
+        return false;
     if (fchdir(mount) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
         return error_set_errno(err, errno, "cannot change to the new root");
     if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)

@@ -47,8 +47,9 @@ bool mountfd_set(int mount, uint64_t attributes, struct error *err);
  * this mount namespace, writable and without masks. */
 bool mountfd_cut_propagation(struct error *err);
 
-/* Nothing of the old root can be reached any more. */
-bool mountfd_replace_root(int mount, struct error *err);
+/* Nothing of the old root can be reached any more, but `along`, a mount in it that goes
+ * to `name` in the new one; -1: nothing. */
+bool mountfd_replace_root(int mount, int along, const char *name, struct error *err);
 
 /* At an absolute path, resolved now and without links. */
 bool mountfd_attach(int mount, struct slice path, struct error *err);

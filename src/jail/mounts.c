@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "jail/entries.h"
+#include "jail/renewal.h"
 #include "jail/tripwire.h"
 
 #include <errno.h>
@@ -249,13 +250,23 @@ static bool pin(const struct step *step, struct error *err)
            mountfd_attach(mount, step->path, err);
 }
 
+/* Masks are made anew while the command runs, and can be cloned only from what is in the
+ * mount namespace; with the old root, scratch would leave it. The sandbox's own /dev will
+ * cover it there, too. */
+static bool replace_root(const struct mounts *mounts, int root, struct error *err)
+{
+    int along = renewal_is_needed(mounts->plan) ? mounts->scratch.tree : -1;
+
+    return mountfd_replace_root(root, along, "dev", err);
+}
+
 static bool attach(struct mounts *mounts, const struct step *step, const struct prepared *prepared, struct error *err)
 {
     switch (step->kind) {
     case STEP_ROOT:
         return root_read_only(step, err);
     case STEP_ROOT_EMPTY:
-        return mountfd_replace_root(prepared->mount, err);
+        return replace_root(mounts, prepared->mount, err);
     case STEP_PIN:
         return pin(step, err);
     default:

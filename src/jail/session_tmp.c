@@ -101,7 +101,7 @@ static bool build(uint64_t size, int control, int *descriptor, struct error *err
         return error_set_errno(err, errno, "cannot open /proc/self/ns/mnt");
     umask(0);
     return mountfd_cut_propagation(err) && mountfd_new_tmpfs(0700, size, &tree, err) && fill_root(tree, err) &&
-           mountfd_replace_root(tree, err);
+           mountfd_replace_root(tree, -1, "", err);
 }
 
 static _Noreturn void build_and_leave(uint64_t size, int control)

@@ -310,8 +310,17 @@ bool supervise(struct supervised *run, struct report *report, bool *timed_out)
 
     *timed_out = false;
     for (;;) {
-        if (wait_for_news(run, polled, deadline_patience(&deadline)) < 0)
+        int news = wait_for_news(run, polled, deadline_patience(&deadline));
+        if (news < 0 && errno == EINTR)
             continue;
+        if (news < 0) {
+            /* More than there may be descriptors cannot be waited for. */
+            log_error("the run was ended: cannot wait for news of it: %s; raise the limit of open files (ulimit -n)",
+                      strerror(errno));
+            run->deaf = true;
+            end_now(run);
+            return false;
+        }
         if (deadline_is_over(&deadline)) {
             *timed_out = true;
             end_now(run);

@@ -32,6 +32,7 @@ struct supervised {
     struct tripwire tripwire;
     bool doorman_gone; /* it ended before the run did */
     bool cut_off;      /* somebody the run was to end with is gone */
+    bool deaf;         /* nothing can be heard of it, which was said */
     bool stop_asked;   /* a stop signal was passed on since the command last went on */
     bool interrupted;  /* the terminal's interrupt key was pressed */
 };

@@ -18,16 +18,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { BUFFER_SIZE = 32 * 1024, REST_SECONDS = 2, AVERAGE_ENTRY = 32, F2FS_MAGIC = 0xF2F52010, XFS_MAGIC = 0x58465342 };
+enum { BUFFER_SIZE = 32 * 1024, REST_SECONDS = 2, F2FS_MAGIC = 0xF2F52010, XFS_MAGIC = 0x58465342 };
+enum { AVERAGE_ENTRY = 32, SHORTEST_ENTRY = offsetof(struct dirent64, d_name) + 2 };
 
 struct listing {
     struct map names;
+    struct slice *in_order; /* as they were read; "." and ".." too */
+    size_t count;
 };
 
 static bool shows_every_entry(int directory)
@@ -138,10 +142,12 @@ static struct listing *index_names(struct arena *arena, const char *entries, siz
 
     listing->names = map_in(arena);
     map_reserve(&listing->names, size / AVERAGE_ENTRY);
+    listing->in_order = arena_alloc(arena, size / SHORTEST_ENTRY * sizeof *listing->in_order);
     for (size_t at = 0; at < size;) {
         const struct dirent64 *entry = (const struct dirent64 *)(const void *)(entries + at);
-        *map_at(&listing->names, arena_slice(arena, slice_of(entry->d_name))) =
-            (void *)(uintptr_t)kind_of(entry->d_type);
+        struct slice name = arena_slice(arena, slice_of(entry->d_name));
+        *map_at(&listing->names, name) = (void *)(uintptr_t)kind_of(entry->d_type);
+        listing->in_order[listing->count++] = name;
         at += entry->d_reclen;
     }
     return listing;
@@ -169,9 +175,9 @@ struct listing *listing_read(struct arena *arena, const char *path)
 
 void listing_each(const struct listing *listing, void (*found)(void *argument, struct slice name), void *argument)
 {
-    for (size_t i = 0; i < listing->names.capacity; i++) {
-        struct slice name = listing->names.slots[i].key;
-        if (name.len && !slice_is(name, ".") && !slice_is(name, ".."))
+    for (size_t i = 0; i < listing->count; i++) {
+        struct slice name = listing->in_order[i];
+        if (!slice_is(name, ".") && !slice_is(name, ".."))
             found(argument, name);
     }
 }

@@ -17,7 +17,7 @@ struct listing *listing_read(struct arena *arena, const char *path);
  * looked at (a link, or the file system does not say). */
 enum node listing_find(const struct listing *listing, struct slice name);
 
-/* Each name, in any order, but "." and "..". */
+/* Each name but "." and "..", in the order in which readdir gives them. */
 void listing_each(const struct listing *listing, void (*found)(void *argument, struct slice name), void *argument);
 
 #endif

@@ -243,9 +243,11 @@ static enum node look_in(struct host_tree *host, struct directory *directory, st
 static enum node host_look(void *context, struct slice path, struct arena *arena, struct slice *target)
 {
     struct host_tree *host = context;
-    struct directory *directory = directory_of(host, path);
 
     (void)arena;
+    if (path.len <= 1)
+        return NODE_DIRECTORY; /* no list has a name for it */
+    struct directory *directory = directory_of(host, path);
     if (is_known_absent(directory, path_name(path)) || path.len >= sizeof host->buffer ||
         memchr(path.ptr, '\0', path.len))
         return NODE_ABSENT;

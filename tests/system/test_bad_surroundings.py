@@ -244,3 +244,13 @@ def test_kernel_that_attaches_parts_only_to_what_is_attached_gets_the_same_mount
     assert old.returncode == 0, old.stderr
     assert trace.read_text().count("INJECTED") == 3
     assert sorted(old.stdout.splitlines()) == sorted(person.cloche("run", *shown).stdout.splitlines())
+
+
+@pytest.mark.parametrize("most", [10, 11, 12])
+def test_too_few_descriptors_to_wait_with_end_the_run(person, most):
+    """poll refuses more entries than there may be descriptors: that was asked again for ever."""
+    policy = person.file("../policy.json", {"network": {"mode": "filtered", "allowedDomains": ["site.test"]}})
+    limited = ["sh", "-c", f'ulimit -n {most}; exec "$@"', "sh", person.binaries / "cloche"]
+    done = subprocess.run([*limited, "run", "-s", policy, "true"], cwd=person.project, env=person.environment,
+                          capture_output=True, text=True, check=False, timeout=PATIENCE, **as_person(person))
+    assert done.returncode not in (0, 1) and "ulimit -n" in done.stderr, done.stderr

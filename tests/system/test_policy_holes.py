@@ -5,10 +5,11 @@ honest case beside it."""
 
 import os
 import subprocess
+import time
 
 import pytest
 
-from judging import as_person
+from judging import as_person, wait_until
 
 
 def git(person, *arguments, cwd):
@@ -239,3 +240,17 @@ def test_rule_that_says_read_holds_in_a_directory_that_an_earlier_run_closed(per
     finally:
         (person.project / "a").chmod(0o755)
     assert file.read_text() == "content\n" and (person.project / "b").exists()
+
+
+def test_protected_names_are_held_where_everything_may_be_written(person):
+    """A list of "/" was read, has no name for "/" itself, and so "/" was taken for absent."""
+    for name in (".config/cloche/policy.json", ".srt-settings.json", ".local/state/cloche/x"):
+        person.file(person.home / name, {})
+    policy = person.file("../policy.json", {
+        "extends": ["preset:base"], "filesystem": {"allowWrite": ["/"], "tmp": "host", "caches": "host"},
+        "network": {"mode": "host", "allowAllUnixSockets": True}, "violation": {"watch": "off"}})
+    assert wait_until(lambda: time.time() - os.stat("/").st_ctime > 3.1)  # only then is its list believed
+    person.cloche("run", "-q", "-s", policy, "sh", "-c",
+                  "echo x >.bashrc; mkdir .vscode; echo x >.vscode/tasks.json; echo x >plain")
+    assert (person.project / "plain").exists()
+    assert not (person.project / ".bashrc").exists() and not (person.project / ".vscode/tasks.json").exists()

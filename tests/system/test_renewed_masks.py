@@ -50,13 +50,14 @@ def name_of(pid):
 class Reader:
     """A run in which a program reads what it is told to."""
 
-    def __init__(self, person, *options, before=(), awaited=(), program=READER):
+    def __init__(self, person, *options, before=(), awaited=(), program=READER, policy=None):
         person.file("secret", "the secret\n")
         person.file("conf/deep/key", "the key\n")
         person.file("vault/key", "the key\n")
         person.file("plain", "plain\n")
         names = ["secret", "conf/deep/key", "vault"]
-        settings = person.file("../policy.json", {"extends": ["preset:dev"], "filesystem": {
+        settings = person.file("../policy.json", {"extends": ["preset:dev"], **(policy or {}), "filesystem": {
+            **(policy or {}).get("filesystem", {}),
             "denyRead": [str(person.project / name) for name in (*names, *awaited)]}})
         self.person = person
         self.events = person.file("../events.json", "")
@@ -353,6 +354,17 @@ def test_a_command_that_takes_all_watches_loses_no_mask(person):
         assert set(reader.end()[1]) == {str(person.project / name) for name in ("secret", "conf/deep/key")}
     finally:
         reader.run.kill()
+
+
+def test_hidden_again_in_a_tree_that_shows_only_what_is_listed(run):
+    reader = run(policy={"extends": ["preset:strict"], "filesystem": {"allowWrite": ["."]}}, awaited=["later"])
+    outside(reader.person, "echo new >x; mv x secret; rm -r vault; mkdir vault; echo new >later")
+    for name in ("secret", "vault", "later"):
+        assert reader.read(name) == "hidden"
+    assert reader.read("plain", 0) == "seen"
+    said, renewed = reader.end()
+    assert reader.run.returncode == 0, said
+    assert set(renewed) == {str(reader.person.project / name) for name in ("secret", "vault", "later")}
 
 
 def test_a_mask_that_nobody_renews_is_lost(reader):

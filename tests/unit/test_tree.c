@@ -56,6 +56,20 @@ static void test_many_looks_change_no_answer(void **state)
     }
 }
 
+/* No list has an entry for the directory itself. */
+static void test_the_root_is_a_directory_whatever_was_looked_at_in_it(void **state)
+{
+    struct scratch *scratch = *state;
+    const struct tree *tree = tree_of_host(&scratch->arena);
+
+    for (int i = 0; i < 300; i++) {
+        struct slice target;
+        struct slice absent = slice_of(arena_printf(&scratch->arena, "/no-such-name-%d", i));
+        assert_int_equal(tree->look(tree->context, absent, &scratch->arena, &target), NODE_ABSENT);
+        assert_int_equal(tree->look(tree->context, SLICE("/"), &scratch->arena, &target), NODE_DIRECTORY);
+    }
+}
+
 struct names {
     bool seen_bin;
     bool seen_odd;
@@ -95,6 +109,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_name_that_is_not_there_hides_no_other, scratch_make, scratch_remove),
         cmocka_unit_test_setup_teardown(test_many_looks_change_no_answer, scratch_make, scratch_remove),
+        cmocka_unit_test_setup_teardown(test_the_root_is_a_directory_whatever_was_looked_at_in_it, scratch_make,
+                                        scratch_remove),
         cmocka_unit_test_setup_teardown(test_a_directory_has_the_same_entries_before_and_after_many_looks, scratch_make,
                                         scratch_remove),
     };
