@@ -59,6 +59,47 @@ static void test_every_preset_loads_without_a_word(void **state)
     }
 }
 
+static bool is_same_rule(const struct path_rule *a, const struct path_rule *b)
+{
+    return a->list == b->list && a->access == b->access && slice_equal(a->text, b->text) &&
+           slice_equal(a->pattern.text, b->pattern.text) && slice_equal(a->pattern.fixed, b->pattern.fixed) &&
+           a->pattern.literal == b->pattern.literal && a->at_start == b->at_start && a->derived == b->derived &&
+           strcmp(a->origin.path, b->origin.path) == 0;
+}
+
+static bool has_rule(const struct path_rules *rules, const struct path_rule *wanted)
+{
+    for (size_t i = 0; i < rules->count; i++) {
+        if (is_same_rule(&rules->items[i], wanted))
+            return true;
+    }
+    return false;
+}
+
+/* Its long lists are compiled, and most of their paths are put together without being parsed. */
+static void test_a_preset_means_what_its_text_means(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < preset_count; i++) {
+        struct policy_source source = {.kind = SOURCE_PRESET, .name = presets[i].name};
+        struct policy_request request = {.sources = &source, .source_count = 1};
+        struct loaded *compiled = load_request(made_up(PERSONALITY_CLOCHE), &request);
+        struct loaded *read = load_good(presets[i].text.ptr);
+        const struct name_rules *denied = &read->policy.environment.deny;
+
+        assert_int_equal(compiled->policy.paths.count, read->policy.paths.count);
+        for (size_t j = 0; j < read->policy.paths.count; j++) {
+            if (!has_rule(&compiled->policy.paths, &read->policy.paths.items[j]))
+                fail_msg("%s: %s", presets[i].name, read->policy.paths.items[j].origin.path);
+        }
+        assert_int_equal(compiled->policy.environment.deny.count, denied->count);
+        for (size_t j = 0; j < denied->count; j++)
+            assert_true(slice_equal(compiled->policy.environment.deny.items[j].text, denied->items[j].text));
+        unload(compiled);
+        unload(read);
+    }
+}
+
 static void test_scalars_are_stored_with_their_origin(void **state)
 {
     struct loaded *loaded =
@@ -836,6 +877,7 @@ int main(void)
         cmocka_unit_test(test_empty_policy_has_the_documented_defaults),
         cmocka_unit_test(test_policy_without_extends_hides_secrets_and_one_with_none_does_not),
         cmocka_unit_test(test_every_preset_loads_without_a_word),
+        cmocka_unit_test(test_a_preset_means_what_its_text_means),
         cmocka_unit_test(test_scalars_are_stored_with_their_origin),
         cmocka_unit_test(test_every_word_means_its_mode),
         cmocka_unit_test(test_allowed_domains_make_the_network_filtered),

@@ -11,12 +11,25 @@
 
 #include <cmocka.h>
 
-static enum node look(const struct tree *tree, struct scratch *scratch, const char *below_root)
+static enum node look_at(const struct tree *tree, struct scratch *scratch, const char *path)
 {
     struct slice target;
 
-    return tree->look(tree->context, slice_of(scratch_path(scratch, below_root)), &scratch->arena, &target);
+    return tree->look(tree->context, slice_of(path), &scratch->arena, &target);
 }
+
+static enum node look(const struct tree *tree, struct scratch *scratch, const char *below_root)
+{
+    return look_at(tree, scratch, scratch_path(scratch, below_root));
+}
+
+/* One of many names that are not there. */
+static enum node look_in_vain(const struct tree *tree, struct scratch *scratch, const char *directory, int number)
+{
+    return look_at(tree, scratch, arena_printf(&scratch->arena, "%s/no-such-name-%d", directory, number));
+}
+
+enum { MANY = 300 };
 
 static void test_a_name_that_is_not_there_hides_no_other(void **state)
 {
@@ -47,12 +60,10 @@ static void test_many_looks_change_no_answer(void **state)
     struct scratch *scratch = *state;
     const struct tree *tree = tree_of_host(&scratch->arena);
 
-    for (int i = 0; i < 300; i++) {
-        struct slice target;
-        struct slice absent = slice_of(arena_printf(&scratch->arena, "/usr/no-such-name-%d", i));
-        assert_int_equal(tree->look(tree->context, absent, &scratch->arena, &target), NODE_ABSENT);
-        assert_int_equal(tree->look(tree->context, SLICE("/usr/bin"), &scratch->arena, &target), NODE_DIRECTORY);
-        assert_int_equal(tree->look(tree->context, SLICE("/usr/bin/env"), &scratch->arena, &target), NODE_FILE);
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(look_in_vain(tree, scratch, "/usr", i), NODE_ABSENT);
+        assert_int_equal(look_at(tree, scratch, "/usr/bin"), NODE_DIRECTORY);
+        assert_int_equal(look_at(tree, scratch, "/usr/bin/env"), NODE_FILE);
     }
 }
 
@@ -62,11 +73,9 @@ static void test_the_root_is_a_directory_whatever_was_looked_at_in_it(void **sta
     struct scratch *scratch = *state;
     const struct tree *tree = tree_of_host(&scratch->arena);
 
-    for (int i = 0; i < 300; i++) {
-        struct slice target;
-        struct slice absent = slice_of(arena_printf(&scratch->arena, "/no-such-name-%d", i));
-        assert_int_equal(tree->look(tree->context, absent, &scratch->arena, &target), NODE_ABSENT);
-        assert_int_equal(tree->look(tree->context, SLICE("/"), &scratch->arena, &target), NODE_DIRECTORY);
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(look_in_vain(tree, scratch, "", i), NODE_ABSENT);
+        assert_int_equal(look_at(tree, scratch, "/"), NODE_DIRECTORY);
     }
 }
 
@@ -92,12 +101,10 @@ static void test_a_directory_has_the_same_entries_before_and_after_many_looks(vo
     const struct tree *tree = tree_of_host(&scratch->arena);
     struct names before = {0};
     struct names after = {0};
-    struct slice target;
 
     assert_true(tree->list(tree->context, SLICE("/usr"), note, &before));
-    for (int i = 0; i < 300; i++)
-        tree->look(tree->context, slice_of(arena_printf(&scratch->arena, "/usr/no-such-name-%d", i)), &scratch->arena,
-                   &target);
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(look_in_vain(tree, scratch, "/usr", i), NODE_ABSENT);
     assert_true(tree->list(tree->context, SLICE("/usr"), note, &after));
     assert_true(before.seen_bin && after.seen_bin);
     assert_false(before.seen_odd || after.seen_odd);
