@@ -45,13 +45,18 @@ static void allow_patterns(const struct house *house)
     }
 }
 
+bool confine_foyer(void)
+{
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && keep_capabilities(0);
+}
+
 bool confine_doorman(const struct house *house)
 {
     const struct sock_fprog filter = {.len = (unsigned short)own_filter_length,
                                       .filter = (struct sock_filter *)(uintptr_t)own_filter};
 
     allow_patterns(house);
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && keep_capabilities(of_command(house) | 1U << CAP_SYS_PTRACE) &&
+    return keep_capabilities(of_command(house) | 1U << CAP_SYS_PTRACE) &&
            syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) == 0;
 }
 

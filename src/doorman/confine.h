@@ -4,6 +4,9 @@
 
 #include "doorman/house.h"
 
+/* The process before it enters the sandbox: not even root's has a capability. */
+bool confine_foyer(void);
+
 /* The whole process, in the sandbox's namespaces: of all capabilities over them,
  * those that the reader and the fetcher need, and what performers may keep. */
 bool confine_doorman(const struct house *house);

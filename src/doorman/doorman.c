@@ -3,6 +3,8 @@
  * to the command; not in its pid namespace, so that nothing inside can see, trace
  * or signal it.
  *
+ * It settles in at the first call that wants more than a glance (foyer.c).
+ *
  * Threads: the reader (this one) sits in SECCOMP_IOCTL_NOTIF_RECV and only copies
  * arguments; performers act (pool.c); the fetcher looks into /proc for them
  * (fetch.c); the warden ends waits that have become pointless.
@@ -16,12 +18,14 @@
 #include "doorman/at_once.h"
 #include "doorman/confine.h"
 #include "doorman/fetch.h"
+#include "doorman/foyer.h"
 #include "doorman/grants.h"
 #include "doorman/lock.h"
 #include "doorman/name.h"
 #include "doorman/own_view.h"
 #include "doorman/pool.h"
 #include "doorman/read.h"
+#include "doorman/receive.h"
 #include "doorman/refuse.h"
 #include "doorman/sticky.h"
 #include "policy/variables.h"
@@ -73,11 +77,10 @@ static void note_search_path(struct house *house)
 
 static bool open_host(struct house *house)
 {
-    house->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
     house->self = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
     house->lock = lock_find();
     sticky_note(house);
-    return house->proc >= 0 && house->self >= 0 && house->lock >= 0;
+    return house->self >= 0 && house->lock >= 0;
 }
 
 static bool receive_descriptors(int socket, int received[2])
@@ -214,26 +217,21 @@ static void serve(struct house *house, const struct seccomp_notif *call)
     pool_give_back(house, request);
 }
 
-static void receive_calls(struct house *house, atomic_uint *taken)
+static void serve_all(struct house *house, struct seccomp_notif *call, atomic_uint *taken)
 {
     uint64_t synchronous = SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP;
 
     ioctl(house->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, synchronous); /* since Linux 6.6 */
-    for (;;) {
-        struct seccomp_notif call = {0};
-        if (ioctl(house->listener, SECCOMP_IOCTL_NOTIF_RECV, &call) == 0) {
-            atomic_fetch_add(taken, 1);
-            serve(house, &call);
-        } else if (errno != EINTR && errno != ENOENT) {
-            return;
-        }
-    }
+    do
+        serve(house, call);
+    while (receive_call(house, taken, call));
 }
 
 void doorman_main(void *argument, int socket, int records, pid_t init, atomic_uint *taken)
 {
     const struct plan *plan = argument;
     static struct house house;
+    struct seccomp_notif call;
 
     house = (struct house){
         .plan = plan,
@@ -242,17 +240,20 @@ void doorman_main(void *argument, int socket, int records, pid_t init, atomic_ui
         .made.mutex = PTHREAD_MUTEX_INITIALIZER,
         .abstract.mutex = PTHREAD_MUTEX_INITIALIZER,
         .is_root = geteuid() == 0,
+        .proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC),
         .umask = umask(0),
     };
     note_handed_in(&house);
+    /* The run was refused: the supervisor knows why, says so, and ends us. */
+    while (!receive(&house, socket))
+        pause();
+    if (house.proc < 0 || !confine_foyer() || !foyer_wait(&house, taken, &call))
+        _exit(1);
     note_search_path(&house);
     set_limits(plan);
     /* The supervisor's memory, and pid 1's: not for one that hostile arguments come to. */
     if (!arena_part(plan->policy->arena) || !open_host(&house))
         _exit(1);
-    /* The run was refused: the supervisor knows why, says so, and ends us. */
-    while (!receive(&house, socket))
-        pause();
     if (!receive_tree(&house, socket) || !refuse_note_denied(&house) || !enter(init) || !name_note_mounts(&house) ||
         !pool_make(&house))
         _exit(1);
@@ -260,7 +261,7 @@ void doorman_main(void *argument, int socket, int records, pid_t init, atomic_ui
     at_once_begin(&house);
     if (!be_interruptible() || !confine_doorman(&house) || !fetch_start(&house) || !pool_start_threads(&house))
         _exit(1);
-    receive_calls(&house, taken);
+    serve_all(&house, &call, taken);
     _exit(1);
 }
 

@@ -34,8 +34,7 @@ struct errand {
     pid_t caller;
     int process; /* its numbers in the sandbox */
     int thread;
-    pid_t session;
-    int terminal;
+    struct session session;
     struct caller *who;
     int found;
     int error;
@@ -178,15 +177,14 @@ static int open_of_task(const struct house *house, struct errand *errand, int *f
 }
 
 /* "pid (name) state parent group session terminal ..."; the name may hold anything. */
-static int ask_session(const struct house *house, struct errand *errand)
+int fetch_read_session(int proc, pid_t caller, struct session *session)
 {
     const int pseudo_terminals = 136;
     char path[64];
     char text[1024];
-    int device = 0;
 
-    snprintf(path, sizeof path, "%d/stat", errand->caller);
-    int error = read_small(house->proc, path, text, sizeof text);
+    snprintf(path, sizeof path, "%d/stat", caller);
+    int error = read_small(proc, path, text, sizeof text);
     if (error)
         return error;
     const char *behind_name = strrchr(text, ')');
@@ -202,13 +200,13 @@ static int ask_session(const struct house *house, struct errand *errand)
             return EACCES;
         at = end;
     }
-    errand->session = (pid_t)numbers[2];
-    device = (int)numbers[3];
+    session->id = (pid_t)numbers[2];
+    int device = (int)numbers[3];
     if (device == 0)
         return ENXIO;
     int major = device >> 8 & 0xfff;
     int minor = (device & 0xff) | (device >> 12 & 0xfff00);
-    errand->terminal = major >= pseudo_terminals && major < pseudo_terminals + 8 ? minor : -1;
+    session->terminal = major >= pseudo_terminals && major < pseudo_terminals + 8 ? minor : -1;
     return 0;
 }
 
@@ -248,7 +246,7 @@ static int run(const struct house *house, struct errand *errand)
     case WANT_SELF:
         return ask_self(house, errand);
     case WANT_SESSION:
-        return ask_session(house, errand);
+        return fetch_read_session(house->proc, errand->caller, &errand->session);
     case WANT_CALLER:
         return ask_caller(house, errand);
     }
@@ -341,7 +339,7 @@ int fetch_self(const struct house *house, pid_t caller, bool thread, char *text,
     return error;
 }
 
-int fetch_session(const struct house *house, pid_t caller, pid_t *session, int *terminal)
+int fetch_session(const struct house *house, pid_t caller, struct session *session)
 {
     struct errand *errand = house->errand;
 
@@ -350,7 +348,6 @@ int fetch_session(const struct house *house, pid_t caller, pid_t *session, int *
     run_errand(errand);
     int error = errand->error;
     *session = errand->session;
-    *terminal = errand->terminal;
     end_errand(errand);
     return error;
 }

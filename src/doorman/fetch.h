@@ -19,9 +19,17 @@ int fetch_open(const struct house *house, pid_t caller, int directory, int objec
 /* What "self" (or, with `thread`, "thread-self") means to the caller. */
 int fetch_self(const struct house *house, pid_t caller, bool thread, char *text, size_t size);
 
-/* The session of the caller, and the minor number of its controlling terminal if
- * that is a pseudo-terminal; else -1. An errno, or 0; ENXIO if it has no terminal. */
-int fetch_session(const struct house *house, pid_t caller, pid_t *session, int *terminal);
+/* `terminal`: the minor number of its controlling one if that is a pseudo-terminal, else -1. */
+struct session {
+    pid_t id;
+    int terminal;
+};
+
+/* The session of the caller. An errno, or 0; ENXIO if it has no terminal. */
+int fetch_session(const struct house *house, pid_t caller, struct session *session);
+
+/* Likewise, for who may look by himself: `proc` is the host's /proc. */
+int fetch_read_session(int proc, pid_t caller, struct session *session);
 
 /* Who a caller is, for the supervisor; what cannot be found out is 0 or empty. The
  * programs are what they really execute, as the sandbox names it. */

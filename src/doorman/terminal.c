@@ -27,14 +27,13 @@ static int open_inside(int number, int flags)
 
 int terminal_of_caller(const struct house *house, pid_t caller, int flags)
 {
-    pid_t session = -1;
-    int number = -1;
+    struct session session;
 
-    if (fetch_session(house, caller, &session, &number) != 0) {
+    if (fetch_session(house, caller, &session) != 0) {
         errno = ENXIO;
         return -1;
     }
-    int fd = session == getsid(0) ? open("/dev/tty", flags | O_NONBLOCK) : open_inside(number, flags);
+    int fd = session.id == getsid(0) ? open("/dev/tty", flags | O_NONBLOCK) : open_inside(session.terminal, flags);
     if (fd >= 0 && !(flags & O_NONBLOCK))
         fcntl(fd, F_SETFL, flags & O_APPEND);
     return fd;

@@ -42,8 +42,10 @@ class Running:
     def __init__(self, jail, script):
         self.jail = jail
         command = jail.command("bash", "-c", f"echo ready; {script}")
+        # Else bash asks who its user is, and with that for a socket.
+        environment = {**jail.person.environment, "SHELL": "/bin/bash"}
         self.process = subprocess.Popen([jail.person.binaries / "cloche", *command], cwd=jail.person.project,
-                                        env=jail.person.environment, stdin=subprocess.DEVNULL, text=True,
+                                        env=environment, stdin=subprocess.DEVNULL, text=True,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, **jail.identity())
         assert self.process.stdout.readline() == "ready\n", self.process.stderr.read()
 
@@ -66,6 +68,14 @@ class Running:
     def doorman(self):
         binary = os.readlink(f"/proc/{self.process.pid}/exe")
         found = [pid for pid in self.family() if program_of(pid) == binary and threads_of(pid) > 1]
+        assert len(found) == 1, found
+        return found[0]
+
+    def unsettled_doorman(self):
+        """The one that is neither the supervisor nor in its namespaces like pid 1."""
+        outside = os.readlink(f"/proc/{self.process.pid}/ns/user")
+        found = [pid for pid in self.family() if pid != self.process.pid and threads_of(pid) == 1
+                 and os.readlink(f"/proc/{pid}/ns/user") == outside]
         assert len(found) == 1, found
         return found[0]
 
@@ -105,12 +115,46 @@ def test_e69_a_doorman_that_does_not_answer_ends_the_run_and_opens_nothing(jail)
 
 
 def test_h105_the_doorman_holds_no_capability_but_to_read_arguments_and_stands_under_a_filter(jail):
-    with Running(jail, "sleep 20") as run:
+    with Running(jail, "echo x >made; echo asked; sleep 20") as run:
+        assert run.process.stdout.readline() == "asked\n"
         tasks = [status_of(task) for task in pathlib.Path(f"/proc/{run.doorman()}/task").iterdir()]
         held = [int(task["CapEff"], 16) for task in tasks]
         # The reader has it, and the thread that starts the others; those who perform have none.
         assert set(held) == {0, CAP_SYS_PTRACE} and held.count(CAP_SYS_PTRACE) <= 2, held
         assert {task["Seccomp"] for task in tasks} == {"2"} and {task["NoNewPrivs"] for task in tasks} == {"1"}
+
+
+def test_h105_where_only_a_terminal_is_asked_for_the_doorman_holds_nothing_and_enters_nothing(jail):
+    """As bash does when it begins. The next call is answered by one who has settled in."""
+    project = jail.person.project
+    script = "until [ -e go ]; do sleep 0.02; done; echo x >made; echo evil >.bashrc; cat made; sleep 20"
+    with Running(jail, script) as run:
+        waiting = run.unsettled_doorman()
+        status = status_of(pathlib.Path(f"/proc/{waiting}"))
+        assert (int(status["CapEff"], 16), int(status["CapPrm"], 16), status["NoNewPrivs"]) == (0, 0, "1")
+        (project / "go").touch()
+        assert run.process.stdout.readline() == "x\n"
+        assert run.doorman() == waiting
+    assert not (project / ".bashrc").exists()
+
+
+def test_e69_a_doorman_whom_nobody_can_ask_any_more_takes_no_time(jail):
+    """The supervisor, stopped, does not end it: it would be asked by nobody, for ever, and be told so at once."""
+    def seconds_of(pid):
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    for script in ("sleep 0.3", "echo x >made; sleep 0.3"):
+        with Running(jail, script) as run:
+            found = [pid for pid in run.family() if pid != run.process.pid]
+            os.kill(run.process.pid, signal.SIGSTOP)
+            time.sleep(0.6)
+            left = [pid for pid in found if os.path.exists(f"/proc/{pid}")]
+            before = {pid: seconds_of(pid) for pid in left}
+            time.sleep(0.7)
+            assert left and max(seconds_of(pid) - before[pid] for pid in left) < 0.2
+            os.kill(run.process.pid, signal.SIGCONT)
+            run.process.communicate(timeout=PATIENCE)
 
 
 def test_h105_the_doorman_is_not_seen_inside(jail):

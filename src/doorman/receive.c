@@ -1,0 +1,32 @@
+#include "doorman/receive.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+
+/* When the last process that could ask has ended, the kernel says so at once, each
+ * time; what is left of the run should have the processors to itself. */
+static void rest_if_nobody_is_left(int listener)
+{
+    struct pollfd polled = {.fd = listener, .events = POLLIN};
+
+    if (poll(&polled, 1, 0) == 1 && polled.revents & POLLHUP) {
+        for (;;)
+            poll(NULL, 0, -1); /* until the supervisor ends us */
+    }
+}
+
+bool receive_call(const struct house *house, atomic_uint *taken, struct seccomp_notif *call)
+{
+    for (;;) {
+        *call = (struct seccomp_notif){0};
+        if (ioctl(house->listener, SECCOMP_IOCTL_NOTIF_RECV, call) == 0) {
+            atomic_fetch_add(taken, 1);
+            return true;
+        }
+        if (errno == ENOENT)
+            rest_if_nobody_is_left(house->listener);
+        else if (errno != EINTR)
+            return false;
+    }
+}
