@@ -23,7 +23,7 @@ static void clone_root(struct house *house, struct slice path)
     FD_CLEANUP int mount = open_tree(place, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
     struct statx status;
     if (mount >= 0 && mount_setattr(mount, "", AT_EMPTY_PATH, &writable, sizeof writable) == 0 &&
-        statx(mount, "", AT_EMPTY_PATH, STATX_MNT_ID, &status) == 0)
+        statx(mount, "", AT_EMPTY_PATH, house->mount_id, &status) == 0)
         house->roots[house->root_count++] = (struct own_root){path, fd_take(&mount), status.stx_mnt_id};
 }
 
