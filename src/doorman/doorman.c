@@ -42,11 +42,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
-#define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
-#define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
-#endif
-
 /* Not to be used, only to be known again. */
 static void note_handed_in(struct house *house)
 {
@@ -219,9 +214,6 @@ static void serve(struct house *house, const struct seccomp_notif *call)
 
 static void serve_all(struct house *house, struct seccomp_notif *call, atomic_uint *taken)
 {
-    uint64_t synchronous = SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP;
-
-    ioctl(house->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, synchronous); /* since Linux 6.6 */
     do
         serve(house, call);
     while (receive_call(house, taken, call));
@@ -247,6 +239,7 @@ void doorman_main(void *argument, int socket, int records, pid_t init, atomic_ui
     /* The run was refused: the supervisor knows why, says so, and ends us. */
     while (!receive(&house, socket))
         pause();
+    receive_begin(&house);
     if (house.proc < 0 || !confine_foyer() || !foyer_wait(&house, taken, &call))
         _exit(1);
     note_search_path(&house);

@@ -1,13 +1,14 @@
-/* Every bash that begins asks for its terminal, to write to, and where an agent runs
- * its commands there is none. If that is all that is asked in a run, the doorman need
- * not settle in: no namespaces are entered, no threads begun.
+/* Many commands of an agent ask for two things only: every bash that begins, for its
+ * terminal, which is not there; and whoever wants to hear no complaints, for /dev/null.
+ * For these the doorman need not settle in: no namespaces are entered, no threads begun.
  *
- * What is answered here is an error that the caller can find out by itself, and never
- * anything but an error: should the name in its memory be another one by now, nothing
- * has been opened, and nothing is let go on. It is the error that terminal.c finds:
- * whoever has a terminal, or another thing at that name, is left to it. */
+ * Nothing is let go on here: should the name in the caller's memory be another one by
+ * now, it has got an error, or a descriptor of /dev/null. They are what terminal.c and
+ * perform_open.c would come to. Whoever has a terminal, or something else at one of these
+ * names, because a policy put it there or hid it, is left to them. */
 #include "doorman/foyer.h"
 
+#include "base/fd.h"
 #include "doorman/copy.h"
 #include "doorman/fetch.h"
 #include "doorman/receive.h"
@@ -22,63 +23,117 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
-static const char terminal[] = "/dev/tty";
+enum { NULL_MAJOR = 1, NULL_MINOR = 3, NAME_SIZE = sizeof "/dev/null" };
+
+/* Devices that are there already are neither made nor emptied. */
+static const uint64_t ignored_flags = O_CREAT | O_TRUNC | O_NOFOLLOW | O_NOCTTY | O_LARGEFILE | O_CLOEXEC;
+static const uint64_t kept_flags = O_APPEND | O_NONBLOCK;
+
+struct opening {
+    char name[NAME_SIZE];
+    uint64_t flags;
+};
 
 static bool only_writes(uint64_t flags)
 {
-    const uint64_t harmless = O_NONBLOCK | O_CLOEXEC | O_NOCTTY | O_LARGEFILE;
-    uint64_t rest = flags & ~harmless;
+    uint64_t rest = flags & ~(ignored_flags | kept_flags);
 
     return rest == O_RDWR || rest == O_WRONLY;
 }
 
-static bool may_ask_for_terminal(const struct seccomp_data *data, uint64_t *path)
+static bool read_opening(const struct seccomp_notif *call, struct opening *opening)
 {
-    switch (data->nr) {
+    const uint64_t *arguments = (const uint64_t *)call->data.args;
+
+    switch (call->data.nr) {
     case SYS_openat:
-        *path = data->args[1];
-        return only_writes((unsigned)data->args[2]);
+        arguments++;
+        break;
 #ifdef SYS_open
     case SYS_open:
-        *path = data->args[0];
-        return only_writes((unsigned)data->args[1]);
+        break;
 #endif
     default:
         return false;
     }
+    opening->flags = (unsigned)arguments[1];
+    return only_writes(opening->flags) &&
+           copy_bytes((pid_t)call->pid, arguments[0], opening->name, sizeof opening->name) == 0;
 }
 
-/* As the caller sees it: a policy may have put something else there, or hidden it. */
-static bool is_terminal(const struct house *house, pid_t caller)
+static bool is_named(const struct opening *opening, const char *name)
+{
+    return strncmp(opening->name, name, sizeof opening->name) == 0;
+}
+
+/* As the caller sees it. -1: that is not what stands there. */
+static int find_device(const struct house *house, pid_t caller, const char *name, dev_t device)
 {
     struct stat status;
-    char name[64];
+    char path[64];
 
-    snprintf(name, sizeof name, "%d/root%s", caller, terminal);
-    return fstatat(house->proc, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISCHR(status.st_mode) &&
-           status.st_rdev == makedev(TERMINAL_MAJOR, TERMINAL_MINOR_OF_CALLER);
+    snprintf(path, sizeof path, "%d/root%s", caller, name);
+    FD_CLEANUP int found = openat(house->proc, path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    bool is_it = found >= 0 && fstat(found, &status) == 0 && S_ISCHR(status.st_mode) && status.st_rdev == device;
+    return is_it ? fd_take(&found) : -1;
 }
 
-static bool lacks_terminal(const struct house *house, const struct seccomp_notif *call)
+/* Was it the caller that was looked at, and not a newcomer with its number? */
+static bool is_valid(const struct house *house, uint64_t id)
 {
-    char path[sizeof terminal];
-    uint64_t address;
+    return ioctl(house->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+static void answer(const struct house *house, uint64_t id, int error, int64_t value)
+{
+    struct seccomp_notif_resp response = {.id = id, .error = -error, .val = value};
+
+    ioctl(house->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+}
+
+static bool says_there_is_no_terminal(const struct house *house, const struct seccomp_notif *call)
+{
     pid_t caller = (pid_t)call->pid;
+    const dev_t terminal = makedev(TERMINAL_MAJOR, TERMINAL_MINOR_OF_CALLER);
+    FD_CLEANUP int found = find_device(house, caller, "/dev/tty", terminal);
     struct session session;
 
-    return may_ask_for_terminal(&call->data, &address) && copy_bytes(caller, address, path, sizeof path) == 0 &&
-           memcmp(path, terminal, sizeof path) == 0 && is_terminal(house, caller) &&
-           fetch_read_session(house->proc, caller, &session) == ENXIO;
+    if (found < 0 || fetch_read_session(house->proc, caller, &session) != ENXIO)
+        return false;
+    if (is_valid(house, call->id))
+        answer(house, call->id, ENXIO, 0);
+    return true;
 }
 
-static void answer(const struct house *house, const struct seccomp_notif *call)
+static bool hands_nothing_over(const struct house *house, const struct seccomp_notif *call, uint64_t flags)
 {
-    struct seccomp_notif_resp response = {.id = call->id, .error = -ENXIO};
-    uint64_t id = call->id;
+    FD_CLEANUP int found = find_device(house, (pid_t)call->pid, "/dev/null", makedev(NULL_MAJOR, NULL_MINOR));
+    FD_CLEANUP int opened = -1;
+    char path[64];
 
-    /* Was it the caller that was looked at, and not a newcomer with its number? */
-    if (ioctl(house->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0)
-        ioctl(house->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+    snprintf(path, sizeof path, "self/fd/%d", found);
+    if (found >= 0)
+        opened = openat(house->proc, path, (int)(flags & (O_ACCMODE | kept_flags)) | O_CLOEXEC);
+    if (opened < 0)
+        return false;
+    struct seccomp_notif_addfd add = {
+        .id = call->id, .srcfd = (unsigned)opened, .newfd_flags = flags & O_CLOEXEC ? O_CLOEXEC : 0};
+    int number = ioctl(house->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+    int error = number < 0 ? errno : 0;
+    fd_close(&opened);
+    answer(house, call->id, error, error ? 0 : number);
+    return true;
+}
+
+static bool is_served(const struct house *house, const struct seccomp_notif *call)
+{
+    struct opening opening;
+
+    if (!read_opening(call, &opening))
+        return false;
+    if (is_named(&opening, "/dev/tty"))
+        return says_there_is_no_terminal(house, call);
+    return is_named(&opening, "/dev/null") && hands_nothing_over(house, call, opening.flags);
 }
 
 bool foyer_wait(const struct house *house, atomic_uint *taken, struct seccomp_notif *call)
@@ -87,9 +142,8 @@ bool foyer_wait(const struct house *house, atomic_uint *taken, struct seccomp_no
     bool serves = house->policy->seccomp.deny.count == 0;
 
     while (receive_call(house, taken, call)) {
-        if (!serves || !lacks_terminal(house, call))
+        if (!serves || !is_served(house, call))
             return true;
-        answer(house, call);
     }
     return false;
 }

@@ -1,4 +1,4 @@
-/* What is answered before the doorman settles in. Private to this room. */
+/* What is served before the doorman settles in. Private to this room. */
 #ifndef CLOCHE_DOORMAN_FOYER_H
 #define CLOCHE_DOORMAN_FOYER_H
 

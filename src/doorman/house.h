@@ -53,7 +53,7 @@ struct house {
     unsigned protected_links;  /* fs.protected_symlinks, fs.protected_regular, fs.protected_fifos of this host */
     unsigned protected_files;
     unsigned protected_fifos;
-    unsigned mount_id; /* which of a mount's two numbers: STATX_MNT_ID or, where the kernel has it, STATX_MNT_ID_UNIQUE */
+    unsigned mount_id; /* which of its two numbers is a mount's: STATX_MNT_ID, or the one that never comes again */
     uint64_t *mounts;  /* those of the mounts in the sandbox's tree, sorted */
     size_t mount_count;
     int *denied; /* numbers of the calls that the policy itself denies */

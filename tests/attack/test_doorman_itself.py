@@ -124,11 +124,18 @@ def test_h105_the_doorman_holds_no_capability_but_to_read_arguments_and_stands_u
         assert {task["Seccomp"] for task in tasks} == {"2"} and {task["NoNewPrivs"] for task in tasks} == {"1"}
 
 
-def test_h105_where_only_a_terminal_is_asked_for_the_doorman_holds_nothing_and_enters_nothing(jail):
-    """As bash does when it begins. The next call is answered by one who has settled in."""
+def test_h105_where_only_a_terminal_and_null_are_asked_for_the_doorman_holds_nothing_and_enters_nothing(jail):
+    """As bash does when it begins, and as many commands of agents do. What the command has got is what it has outside.
+    The next call is answered by one who has settled in."""
     project = jail.person.project
-    script = "until [ -e go ]; do sleep 0.02; done; echo x >made; echo evil >.bashrc; cat made; sleep 20"
-    with Running(jail, script) as run:
+    look = ("exec 5>/dev/null 6>>/dev/null 7<>/dev/null && for n in 5 6 7; do echo x >&$n && readlink /proc/self/fd/$n && "
+            "while read -r key value; do [ $key = flags: ] && echo $value; done </proc/self/fdinfo/$n; done; "
+            "(: >/dev/tty) 2>/dev/null; echo $?; ")
+    script = "echo; until [ -e go ]; do sleep 0.02; done; echo x >made; echo evil >.bashrc; cat made; sleep 20"
+    outside = subprocess.run(["setsid", "bash", "-c", look], stdout=subprocess.PIPE, text=True, check=True).stdout
+    assert outside.count("/dev/null\n") == 3 and outside.endswith("\n1\n")
+    with Running(jail, look + script) as run:
+        assert "".join(iter(run.process.stdout.readline, "\n")) == outside
         waiting = run.unsettled_doorman()
         status = status_of(pathlib.Path(f"/proc/{waiting}"))
         assert (int(status["CapEff"], 16), int(status["CapPrm"], 16), status["NoNewPrivs"]) == (0, 0, "1")
