@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "doorman/name.h"
+#include "doorman/thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -367,8 +368,8 @@ bool fetch_start(struct house *house)
 {
     static struct errand errand = {
         .turn = PTHREAD_MUTEX_INITIALIZER, .mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-    pthread_t thread;
+    const struct thread thread = {.main = fetch_main, .argument = house};
 
     house->errand = &errand;
-    return pthread_create(&thread, NULL, fetch_main, house) == 0;
+    return thread_start_in_the_end(&thread);
 }

@@ -73,11 +73,14 @@ static struct answer open_again(struct worker *worker, int object, uint64_t how)
 
     if (fstat(object, &status) < 0)
         return answer_error(errno);
+    /* So says O_TMPFILE, too. */
+    if (how & O_DIRECTORY && !S_ISDIR(status.st_mode))
+        return answer_error(ENOTDIR);
     switch (status.st_mode & S_IFMT) {
     case S_IFLNK:
-        return answer_error(how & O_DIRECTORY ? ENOTDIR : ELOOP);
+        return answer_error(ELOOP);
     case S_IFSOCK:
-        return answer_error(how & O_DIRECTORY ? ENOTDIR : ENXIO);
+        return answer_error(ENXIO);
     case S_IFDIR:
         if (how & O_CREAT || (changes(how) && !(how & tmpfile_bit)))
             return answer_error(EISDIR);
@@ -91,8 +94,7 @@ static struct answer open_again(struct worker *worker, int object, uint64_t how)
             return handed_over(terminal_of_caller(worker->house, worker->request->thread, flags), how);
         return open_device(object, flags, how);
     default:
-        if (how & O_DIRECTORY)
-            return answer_error(ENOTDIR);
+        break;
     }
     return handed_over(openat(AT_FDCWD, worker_number(object).text, flags, (mode_t)worker->request->how.mode), how);
 }

@@ -13,6 +13,7 @@
 #include "doorman/lock.h"
 #include "doorman/perform.h"
 #include "doorman/tell.h"
+#include "doorman/thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -195,38 +196,52 @@ static void *worker_main(void *argument)
 
 /* With the mutex held. A thread that cannot be had is done without, if there is
  * another. */
-static void start_thread(struct pool *pool, enum pool_kind kind)
+static bool start_thread(struct pool *pool, enum pool_kind kind)
 {
     struct start *start = malloc(sizeof *start);
-    pthread_attr_t attributes;
-    pthread_t thread;
-    bool started = false;
+    const struct thread thread = {worker_main, start, STACK_SIZE};
+    struct line *line = &pool->lines[kind];
+    bool is_first = line->threads == line->waiting;
+    bool waits = false;
 
-    if (start && pthread_attr_init(&attributes) == 0) {
+    line->threads++;
+    line->starting++;
+    if (start) {
         *start = (struct start){pool, kind, {.processor = PLACEMENT_ANYWHERE}};
         sem_init(&start->performer.given, 0, 0);
-        pthread_attr_setstacksize(&attributes, STACK_SIZE);
-        pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-        started = pthread_create(&thread, &attributes, worker_main, start) == 0;
-        pthread_attr_destroy(&attributes);
     }
-    if (started) {
-        pool->lines[kind].threads++;
-        pool->lines[kind].starting++;
-    } else {
+    bool started = start && thread_start(&thread);
+    if (start && !started && is_first) {
+        waits = true;
+        pthread_mutex_unlock(&pool->mutex);
+        started = thread_start_in_the_end(&thread);
+        pthread_mutex_lock(&pool->mutex);
+    }
+    if (!started) {
+        line->threads--;
+        line->starting--;
         free(start);
-        if (pool->lines[kind].threads == pool->lines[kind].waiting)
+        if (is_first)
             _exit(1);
     }
+    return waits;
 }
 
-/* With the mutex held. */
-static void attend_to(struct pool *pool, enum pool_kind kind)
+/* With the mutex held; true if it was not for a while, so that something may have come. */
+static bool attend_to(struct pool *pool, enum pool_kind kind)
 {
     struct line *line = &pool->lines[kind];
 
-    if (line->queued > line->starting && line->threads - line->waiting < ACTIVE_MAX)
-        start_thread(pool, kind);
+    return line->queued > line->starting && line->threads - line->waiting < ACTIVE_MAX && start_thread(pool, kind);
+}
+
+static bool attend_to_all(struct pool *pool)
+{
+    bool again = false;
+
+    for (size_t i = 0; i < POOL_KINDS; i++)
+        again |= attend_to(pool, (enum pool_kind)i);
+    return again;
 }
 
 /* A thread inherits the Landlock rules of the one that starts it, and can take on
@@ -239,8 +254,8 @@ static void *starter_main(void *argument)
         _exit(1);
     pthread_mutex_lock(&pool->mutex);
     for (;;) {
-        for (size_t i = 0; i < POOL_KINDS; i++)
-            attend_to(pool, (enum pool_kind)i);
+        while (attend_to_all(pool))
+            continue;
         pthread_cond_wait(&pool->wanted, &pool->mutex);
     }
     return NULL;
@@ -330,14 +345,14 @@ bool worker_may_wait(struct worker *worker)
     struct pool *pool = worker->house->pool;
     const struct request *request = worker->request;
     enum pool_kind kind = kind_of(request);
-    pthread_t warden;
+    const struct thread warden = {.main = warden_main, .argument = pool};
 
     lock_leave(worker->lock); /* what was judged is pinned; nobody is to wait for us */
     pthread_mutex_lock(&pool->mutex);
     struct waiter *waiter = waiter_for(pool, false, 0);
     bool room = waiter != NULL;
     if (room && !pool->has_warden)
-        room = pool->has_warden = pthread_create(&warden, NULL, warden_main, pool) == 0;
+        room = pool->has_warden = thread_start(&warden);
     if (room) {
         *waiter = (struct waiter){.used = true, .thread = pthread_self(), .id = request->id, .caller = request->thread};
         pool->waiter_count++;
@@ -365,9 +380,9 @@ bool worker_has_waited(struct worker *worker)
 
 bool pool_start_threads(struct house *house)
 {
-    pthread_t starter;
+    const struct thread starter = {.main = starter_main, .argument = house->pool};
 
-    return pthread_create(&starter, NULL, starter_main, house->pool) == 0;
+    return thread_start_in_the_end(&starter);
 }
 
 bool pool_make(struct house *house)

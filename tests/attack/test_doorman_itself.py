@@ -66,8 +66,12 @@ class Running:
         return found
 
     def doorman(self):
+        """Once it has settled in."""
         binary = os.readlink(f"/proc/{self.process.pid}/exe")
-        found = [pid for pid in self.family() if program_of(pid) == binary and threads_of(pid) > 1]
+        found = []
+        late = time.monotonic() + PATIENCE
+        while not found and time.monotonic() < late:
+            found = [pid for pid in self.family() if program_of(pid) == binary and threads_of(pid) > 1]
         assert len(found) == 1, found
         return found[0]
 
@@ -143,6 +147,33 @@ def test_h105_where_only_a_terminal_and_null_are_asked_for_the_doorman_holds_not
         assert run.process.stdout.readline() == "x\n"
         assert run.doorman() == waiting
     assert not (project / ".bashrc").exists()
+
+
+def test_e69_who_has_used_up_all_processes_waits_for_the_doorman_and_is_served(jail):
+    """Its threads are processes to that limit, and the first call that it needs them for comes when there are none left."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_NPROC, (100, 100))
+
+    script = ("import os, time\nos.open('/dev/null', os.O_WRONLY)\nleft = 0\ntry:\n"
+              "    for left in range(150, 0, -1):\n        if os.fork() == 0:\n            time.sleep(2)\n            os._exit(0)\n"
+              "except OSError:\n    pass\nopen('made', 'w').write('x')\n"
+              "try:\n    open('.bashrc', 'w')\nexcept PermissionError:\n    print('some could not be made:', left > 1)")
+    answer = jail.run("python3", "-Sc", script, preexec_fn=limit)
+    assert answer.stdout == f"some could not be made: {jail.person.uid != 0}\n", answer
+    assert (jail.person.project / "made").read_text(encoding="ascii") == "x"
+    assert not (jail.person.project / ".bashrc").exists()
+
+
+def test_e69_a_file_without_a_name_on_a_device_is_an_error_and_no_more(jail):
+    """As outside. The doorman's own library would have it die of that, for want of a mode."""
+    script = ("import errno, os\nos.mkfifo('fifo')\nopen('plain', 'w').close()\n"
+              "for path in '/dev/null', '/dev/zero', 'fifo', 'plain':\n    for flags in os.O_WRONLY, os.O_RDWR:\n"
+              "        try: os.open(path, flags | os.O_TMPFILE, 0o600)\n"
+              "        except OSError as error: print(errno.errorcode[error.errno])\n"
+              "open('made', 'w').write('still served')")
+    answer = jail.run("python3", "-Sc", script)
+    assert answer.stdout == "ENOTDIR\n" * 8, answer
+    assert (jail.person.project / "made").read_text(encoding="ascii") == "still served"
 
 
 def test_e69_a_doorman_whom_nobody_can_ask_any_more_takes_no_time(jail):
