@@ -4,11 +4,14 @@ or is refused with a clear line and 125, and then nothing was run.
 Machines without usable namespaces are test_landlock_backend.py's subject."""
 
 import os
+import pathlib
 import subprocess
 
 import pytest
 
 from judging import PATIENCE, as_person, wait_until, where_mounted
+
+CHANGED_HOST = pathlib.Path(__file__).with_name("changed_host.py")
 
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount what the test needs")
 
@@ -244,6 +247,19 @@ def test_kernel_that_attaches_parts_only_to_what_is_attached_gets_the_same_mount
     assert old.returncode == 0, old.stderr
     assert trace.read_text().count("INJECTED") == 3
     assert sorted(old.stdout.splitlines()) == sorted(person.cloche("run", *shown).stdout.splitlines())
+
+
+def test_names_are_judged_alike_on_a_kernel_that_does_not_list_mounts(person):
+    listmount, enosys = "458", "38"
+    old = ["/usr/bin/python3", "-", "answer", listmount, enosys]
+    script = ("echo x >made && mkdir -p a/b && mv made a/b/made && cat a/b/made; echo evil >.bashrc; "
+              "ln -s /etc out; echo evil >out/evil; cd a && rm -r b && ls -A")
+    done = subprocess.run([*old, person.binaries / "cloche", "run", "bash", "-c", script], cwd=person.project,
+                          env=person.environment, input=CHANGED_HOST.read_text(encoding="utf-8"), capture_output=True,
+                          text=True, check=False, timeout=PATIENCE, **as_person(person))
+    assert (done.returncode, done.stdout) == (0, "x\n"), done
+    assert ".bashrc: Permission denied" in done.stderr and not (person.project / ".bashrc").exists(), done
+    assert os.listdir(person.project / "a") == [] and not os.path.exists("/etc/evil")
 
 
 @pytest.mark.parametrize("most", [10, 11, 12])
