@@ -195,7 +195,7 @@ static void *worker_main(void *argument)
 }
 
 /* With the mutex held. A thread that cannot be had is done without, if there is
- * another. */
+ * another; else it is waited for, and the mutex let go meanwhile: then this says true. */
 static bool start_thread(struct pool *pool, enum pool_kind kind)
 {
     struct start *start = malloc(sizeof *start);
@@ -227,7 +227,7 @@ static bool start_thread(struct pool *pool, enum pool_kind kind)
     return waits;
 }
 
-/* With the mutex held; true if it was not for a while, so that something may have come. */
+/* True: something may have come meanwhile. */
 static bool attend_to(struct pool *pool, enum pool_kind kind)
 {
     struct line *line = &pool->lines[kind];
