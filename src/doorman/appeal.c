@@ -12,13 +12,12 @@
 #include "doorman/fetch.h"
 #include "doorman/grants.h"
 #include "doorman/perform.h"
+#include "doorman/receive.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/seccomp.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -92,13 +91,6 @@ bool appeal_is_open(const struct worker *worker, const struct answer *answer)
            can_be_done(worker, operation, object_of(noticed));
 }
 
-static bool is_valid(const struct worker *worker)
-{
-    uint64_t id = worker->request->id;
-
-    return ioctl(worker->house->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
-}
-
 static void send_question(const struct worker *worker)
 {
     const struct noticed *noticed = &worker->noticed;
@@ -122,7 +114,7 @@ static enum doorman_reply wait_for_reply(const struct worker *worker)
     struct pollfd polled = {.fd = worker->house->records, .events = POLLIN};
     struct doorman_answer answer;
 
-    while (is_valid(worker)) {
+    while (receive_is_valid(worker->house, worker->request->id)) {
         if (poll(&polled, 1, TICK_MS) <= 0)
             continue;
         ssize_t size = recv(polled.fd, &answer, sizeof answer, MSG_DONTWAIT);
@@ -155,7 +147,8 @@ static enum doorman_reply ask(struct worker *worker, enum operation operation)
     /* Somebody else may have been answered about the same meanwhile. */
     if (grants_cover(house, operation, object_of(&worker->noticed))) {
         reply = REPLY_ONCE;
-    } else if (is_valid(worker) && !grants_is_refused(house, operation, object_of(&worker->noticed))) {
+    } else if (receive_is_valid(worker->house, worker->request->id) &&
+               !grants_is_refused(house, operation, object_of(&worker->noticed))) {
         send_question(worker);
         reply = wait_for_reply(worker);
     }

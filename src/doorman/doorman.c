@@ -35,7 +35,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -170,9 +169,7 @@ static bool be_interruptible(void)
 
 static void go_on(const struct house *house, uint64_t id)
 {
-    struct seccomp_notif_resp response = {.id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
-
-    ioctl(house->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+    receive_answer(house, (struct seccomp_notif_resp){.id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE});
 }
 
 /* umask is observed only, and its argument is in a register: nobody can exchange
@@ -188,8 +185,6 @@ static bool is_umask(struct house *house, const struct seccomp_notif *call)
 
 static void serve(struct house *house, const struct seccomp_notif *call)
 {
-    uint64_t id = call->id;
-
     if (is_umask(house, call))
         return;
     struct request *request = pool_take(house);
@@ -197,7 +192,7 @@ static void serve(struct house *house, const struct seccomp_notif *call)
     if (!error)
         error = at_once(house, request);
     /* Was it the caller's memory and not that of a newcomer with its number? */
-    bool valid = ioctl(house->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+    bool valid = receive_is_valid(house, call->id);
     if (valid && !error) {
         pool_submit(house, request);
         return;
@@ -206,7 +201,7 @@ static void serve(struct house *house, const struct seccomp_notif *call)
     /* The kernel finds the same fault, and it is its to tell. */
     bool is_look = request->kind == REQUEST_LOOK;
     if (valid && is_look)
-        go_on(house, id);
+        go_on(house, call->id);
     else if (valid)
         pool_answer_error(house, request, error);
     pool_give_back(house, request);

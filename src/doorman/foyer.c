@@ -81,19 +81,6 @@ static int find_device(const struct house *house, pid_t caller, const char *name
     return is_it ? fd_take(&found) : -1;
 }
 
-/* Was it the caller that was looked at, and not a newcomer with its number? */
-static bool is_valid(const struct house *house, uint64_t id)
-{
-    return ioctl(house->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
-}
-
-static void answer(const struct house *house, uint64_t id, int error, int64_t value)
-{
-    struct seccomp_notif_resp response = {.id = id, .error = -error, .val = value};
-
-    ioctl(house->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
-}
-
 static bool says_there_is_no_terminal(const struct house *house, const struct seccomp_notif *call)
 {
     pid_t caller = (pid_t)call->pid;
@@ -103,8 +90,8 @@ static bool says_there_is_no_terminal(const struct house *house, const struct se
 
     if (found < 0 || fetch_read_session(house->proc, caller, &session) != ENXIO)
         return false;
-    if (is_valid(house, call->id))
-        answer(house, call->id, ENXIO, 0);
+    if (receive_is_valid(house, call->id))
+        receive_answer(house, (struct seccomp_notif_resp){.id = call->id, .error = -ENXIO});
     return true;
 }
 
@@ -124,7 +111,7 @@ static bool hands_nothing_over(const struct house *house, const struct seccomp_n
     int number = ioctl(house->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
     int error = number < 0 ? errno : 0;
     fd_close(&opened);
-    answer(house, call->id, error, error ? 0 : number);
+    receive_answer(house, (struct seccomp_notif_resp){.id = call->id, .error = -error, .val = error ? 0 : number});
     return true;
 }
 

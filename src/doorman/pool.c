@@ -12,6 +12,7 @@
 #include "doorman/line.h"
 #include "doorman/lock.h"
 #include "doorman/perform.h"
+#include "doorman/receive.h"
 #include "doorman/tell.h"
 #include "doorman/thread.h"
 
@@ -120,15 +121,9 @@ static struct seccomp_notif_resp prepare(const struct house *house, const struct
     return response;
 }
 
-/* The caller may have been killed: then nobody wants it. */
-static void send_answer(const struct house *house, struct seccomp_notif_resp response)
-{
-    ioctl(house->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
-}
-
 void pool_answer_error(const struct house *house, const struct request *request, int error)
 {
-    send_answer(house, (struct seccomp_notif_resp){.id = request->id, .error = -error});
+    receive_answer(house, (struct seccomp_notif_resp){.id = request->id, .error = -error});
 }
 
 /* To those who may ask. */
@@ -189,7 +184,7 @@ static void *worker_main(void *argument)
         tell_send(&worker, &answer);
         struct seccomp_notif_resp response = prepare(house, request, answer, performer);
         request = take_next(pool, line, performer, request);
-        send_answer(house, response);
+        receive_answer(house, response);
     }
     return NULL;
 }
@@ -304,11 +299,6 @@ void pool_submit(struct house *house, struct request *request)
         performer_hand(performer, request);
 }
 
-static bool is_valid(const struct house *house, uint64_t id)
-{
-    return ioctl(house->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
-}
-
 static void *warden_main(void *argument)
 {
     const struct timespec pause = {.tv_nsec = 20000000};
@@ -320,7 +310,8 @@ static void *warden_main(void *argument)
             pthread_cond_wait(&pool->awaited, &pool->mutex);
         for (size_t i = 0; i < WAITING_MAX; i++) {
             struct waiter *waiter = &pool->waiters[i];
-            if (waiter->used && (!is_valid(pool->house, waiter->id) || copy_has_signal(pool->house, waiter->caller))) {
+            if (waiter->used &&
+                (!receive_is_valid(pool->house, waiter->id) || copy_has_signal(pool->house, waiter->caller))) {
                 waiter->broken_off = true;
                 pthread_kill(waiter->thread, SIGUSR1);
             }

@@ -42,3 +42,13 @@ bool receive_call(const struct house *house, atomic_uint *taken, struct seccomp_
             return false;
     }
 }
+
+bool receive_is_valid(const struct house *house, uint64_t id)
+{
+    return ioctl(house->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+void receive_answer(const struct house *house, struct seccomp_notif_resp response)
+{
+    ioctl(house->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+}

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "doorman/fetch.h"
+#include "doorman/receive.h"
 #include "doorman/records.h"
 #include "policy/built_in.h"
 #include "policy/decide.h"
@@ -19,10 +20,8 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/seccomp.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -381,7 +380,6 @@ void tell_send(struct worker *worker, const struct answer *answer)
 {
     const struct noticed *noticed = &worker->noticed;
     struct caller caller = {0};
-    uint64_t id = worker->request->id;
 
     if (is_silent(worker->house))
         return;
@@ -395,7 +393,7 @@ void tell_send(struct worker *worker, const struct answer *answer)
         return;
     fetch_caller(worker->house, worker->request->thread, &caller);
     /* Was it the caller, and not a newcomer with its number? */
-    if (ioctl(worker->house->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) < 0)
+    if (!receive_is_valid(worker->house, worker->request->id))
         caller = (struct caller){0};
     struct doorman_record record = {
         .kind = noticed->kind,
