@@ -13,6 +13,7 @@ import time
 import pytest
 
 from attacking import OK, PATIENCE, unchanged
+from judging import wait_until
 
 CAP_SYS_PTRACE = 1 << 19
 
@@ -69,9 +70,12 @@ class Running:
         """Once it has settled in."""
         binary = os.readlink(f"/proc/{self.process.pid}/exe")
         found = []
-        late = time.monotonic() + PATIENCE
-        while not found and time.monotonic() < late:
-            found = [pid for pid in self.family() if program_of(pid) == binary and threads_of(pid) > 1]
+
+        def settled():
+            found[:] = [pid for pid in self.family() if program_of(pid) == binary and threads_of(pid) > 1]
+            return found
+
+        wait_until(settled)
         assert len(found) == 1, found
         return found[0]
 
@@ -121,7 +125,13 @@ def test_e69_a_doorman_that_does_not_answer_ends_the_run_and_opens_nothing(jail)
 def test_h105_the_doorman_holds_no_capability_but_to_read_arguments_and_stands_under_a_filter(jail):
     with Running(jail, "echo x >made; echo asked; sleep 20") as run:
         assert run.process.stdout.readline() == "asked\n"
-        tasks = [status_of(task) for task in pathlib.Path(f"/proc/{run.doorman()}/task").iterdir()]
+        threads = pathlib.Path(f"/proc/{run.doorman()}/task")
+
+        def all_have_begun():  # the one that starts the others lays its capability down by itself
+            return [status_of(task)["CapEff"] for task in threads.iterdir()].count(f"{CAP_SYS_PTRACE:016x}") <= 2
+
+        wait_until(all_have_begun)
+        tasks = [status_of(task) for task in threads.iterdir()]
         held = [int(task["CapEff"], 16) for task in tasks]
         # The reader has it, and the thread that starts the others; those who perform have none.
         assert set(held) == {0, CAP_SYS_PTRACE} and held.count(CAP_SYS_PTRACE) <= 2, held
@@ -174,6 +184,15 @@ def test_e69_a_file_without_a_name_on_a_device_is_an_error_and_no_more(jail):
     answer = jail.run("python3", "-Sc", script)
     assert answer.stdout == "ENOTDIR\n" * 8, answer
     assert (jail.person.project / "made").read_text(encoding="ascii") == "still served"
+
+
+def test_a_set_id_mode_is_refused_and_told_of_whatever_the_name_and_whenever_it_comes(jail):
+    """Also for /dev/null, where nothing would come of it, and as the first call of a run."""
+    script = ("import errno, os\nfor mode in 0o4666, 0o666:\n"
+              "    try: os.open('/dev/null', os.O_WRONLY | os.O_CREAT, mode)\n"
+              "    except OSError as error: print(errno.errorcode[error.errno])\n    else: print('opened')")
+    answer = jail.run("python3", "-Sc", script)
+    assert answer.stdout == "EPERM\nopened\n" and "system call openat" in answer.stderr, answer
 
 
 def test_e69_a_doorman_whom_nobody_can_ask_any_more_takes_no_time(jail):

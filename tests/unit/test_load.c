@@ -44,13 +44,19 @@ static void test_policy_without_extends_hides_secrets_and_one_with_none_does_not
     unload(without);
 }
 
+static struct loaded *load_preset(const char *name)
+{
+    struct policy_source source = {.kind = SOURCE_PRESET, .name = name};
+    struct policy_request request = {.sources = &source, .source_count = 1};
+
+    return load_request(made_up(PERSONALITY_CLOCHE), &request);
+}
+
 static void test_every_preset_loads_without_a_word(void **state)
 {
     (void)state;
     for (size_t i = 0; i < preset_count; i++) {
-        struct policy_source source = {.kind = SOURCE_PRESET, .name = presets[i].name};
-        struct policy_request request = {.sources = &source, .source_count = 1};
-        struct loaded *loaded = load_request(made_up(PERSONALITY_CLOCHE), &request);
+        struct loaded *loaded = load_preset(presets[i].name);
 
         show_problems(loaded);
         assert_int_equal(loaded->problems.count, 0);
@@ -81,9 +87,7 @@ static void test_a_preset_means_what_its_text_means(void **state)
 {
     (void)state;
     for (size_t i = 0; i < preset_count; i++) {
-        struct policy_source source = {.kind = SOURCE_PRESET, .name = presets[i].name};
-        struct policy_request request = {.sources = &source, .source_count = 1};
-        struct loaded *compiled = load_request(made_up(PERSONALITY_CLOCHE), &request);
+        struct loaded *compiled = load_preset(presets[i].name);
         struct loaded *read = load_good(presets[i].text.ptr);
         const struct name_rules *denied = &read->policy.environment.deny;
 
