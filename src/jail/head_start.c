@@ -47,7 +47,7 @@ enum jail_end head_start_make(struct head_start *head_start, int cgroup, struct 
         return end;
     }
     if (head_start->child == 0)
-        init_in_namespaces(&head_start->outset, &head_start->placement, doorman[1], control[1], head_start->init);
+        init_in_namespaces(&head_start->outset, &head_start->placement, doorman, control[1], head_start->init);
     placement_apart(&head_start->placement, head_start->child);
     fd_close(&doorman[1]);
     fd_close(&control[1]);

@@ -62,14 +62,14 @@ static bool close_between(int first, int end)
     return first >= end || close_range((unsigned)first, (unsigned)end - 1, 0) == 0;
 }
 
-/* All but the standard ones, the doorman's socket (-1: none), and the control
- * socket, which was made after it, with `kept` upon it. */
-static bool close_others(int doorman, int control, size_t kept, struct error *err)
+/* All but the standard ones, both ends of the doorman's socket (NULL: there is none), and the
+ * control socket, which was made after it, with `kept` upon it. */
+static bool close_others(const int *doorman, int control, size_t kept, struct error *err)
 {
-    int next = doorman < 0 ? 3 : doorman + 1;
+    int next = doorman ? doorman[1] + 1 : 3;
 
-    if (close_between(3, doorman) && close_between(next, control) &&
-        close_range((unsigned)control + 1 + (unsigned)kept, ~0U, 0) == 0)
+    if ((!doorman || (close_between(3, doorman[0]) && close_between(doorman[0] + 1, doorman[1]))) &&
+        close_between(next, control) && close_range((unsigned)control + 1 + (unsigned)kept, ~0U, 0) == 0)
         return true;
     return error_set_errno(err, errno, "cannot close descriptors");
 }
@@ -133,7 +133,7 @@ static bool begin_network(int control, struct own_network *network, struct error
 }
 
 /* If this fails, `*kind` is how to report it. */
-static bool begin(const struct outset *outset, int doorman, int control, struct beginning *beginning,
+static bool begin(const struct outset *outset, const int doorman[2], int control, struct beginning *beginning,
                   enum report_kind *kind, struct error *err)
 {
     *beginning = (struct beginning){.umask = umask(0)};
@@ -446,8 +446,10 @@ static _Noreturn void run(struct init *init)
     int signals;
     int ended = 0;
     size_t kept;
+    const int doorman[] = {init->outside, target->doorman};
 
-    if (!keep_descriptors(init, &kept, &error) || !close_others(target->doorman, init->control, kept, &error) ||
+    if (!keep_descriptors(init, &kept, &error) ||
+        !close_others(init->outside < 0 ? NULL : doorman, init->control, kept, &error) ||
         !watch_children(&signals, &error) || !sampler_open(target->plan, &sampler, &error) || sigpending(&early) < 0 ||
         !target_start(target, &to.command, &error))
         tell(init, REPORT_REFUSED, 0, error.text);
@@ -462,7 +464,7 @@ static _Noreturn void run(struct init *init)
         tell(init, REPORT_REFUSED, 0, target->error.text);
 
     if (has_namespaces(init))
-        linger_mounts();
+        linger(init->outside);
     else
         setpgid(0, 0); /* what is sent to cloche's process group is not for us */
     sigorset(&early, &early, &init->early);
@@ -473,7 +475,7 @@ static _Noreturn void run(struct init *init)
     tell(init, REPORT_ENDED, ended, "");
 }
 
-_Noreturn void init_in_namespaces(const struct outset *outset, const struct placement *placement, int doorman,
+_Noreturn void init_in_namespaces(const struct outset *outset, const struct placement *placement, const int doorman[2],
                                   int control, const struct init *init)
 {
     struct beginning beginning;
@@ -495,7 +497,8 @@ _Noreturn void init_in_namespaces(const struct outset *outset, const struct plac
     own.target.open_files = beginning.open_files;
     own.handed = beginning.handed;
     own.control = control;
-    own.target.doorman = plan_has_doorman(&plan) ? doorman : -1;
+    own.target.doorman = plan_has_doorman(&plan) ? doorman[1] : -1;
+    own.outside = plan_has_doorman(&plan) ? doorman[0] : -1;
     if (!begun)
         tell(&own, kind, 0, error.text);
     if (own.network)
@@ -522,10 +525,11 @@ _Noreturn void init_confined(struct init *init)
 
     init->target.umask = umask(0);
     init->target.doorman = -1;
+    init->outside = -1;
     init->scratch = -1;
     init->whole = -1;
     if (!clear_way_for_all(init, &error) || !keep_passed(init, &kept, &error) ||
-        !close_others(-1, init->control, kept, &error) || !set_up_confined(init, &error))
+        !close_others(NULL, init->control, kept, &error) || !set_up_confined(init, &error))
         tell(init, REPORT_REFUSED, 0, error.text);
     run(init);
 }

@@ -17,6 +17,7 @@ struct init {
     struct jail_network *network; /* NULL: the network is not filtered */
     int inside;                   /* the network's socket; follows upon `handed` */
     int scratch;  /* what masks are renewed from; follows upon `inside`; -1: there is nothing to renew */
+    int outside;  /* the supervisor's end of the doorman's socket; -1: there is none */
     int whole;    /* the host's tree for the doorman, which follows upon that; -1: it needs none */
     int tripwire; /* the tripwire's socket, as the supervisor has it; -1: there is none */
     struct session_trees session; /* what it shares with others, as the supervisor has it */
@@ -33,8 +34,9 @@ struct init {
  *
  * As pid 1 it begins with what `outset` says, and looks at `init` when it is
  * ordered to start (ORDER_START): until then the supervisor may be writing it.
- * `doorman` is a socket for the command's process, which was made before `control`. */
-_Noreturn void init_in_namespaces(const struct outset *outset, const struct placement *placement, int doorman,
+ * `doorman` is the supervisor's end of a socket and that for the command's process, which were
+ * made before `control`. */
+_Noreturn void init_in_namespaces(const struct outset *outset, const struct placement *placement, const int doorman[2],
                                   int control, const struct init *init);
 _Noreturn void init_confined(struct init *init);
 

@@ -234,7 +234,10 @@ static enum jail_end run(struct supervised *supervised, char *const *argv, struc
         }
         tripwire_close(&supervised->tripwire);
         attending_kill(&supervised->doorman);
-        spawn_wait(supervised->init);
+        if (reported)
+            spawn_wait_for_end(supervised->init);
+        else
+            spawn_wait(supervised->init);
         attending_end(&supervised->doorman);
         if (!namespaces && !reported)
             clean_up_confined(plan);

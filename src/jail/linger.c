@@ -1,11 +1,13 @@
 /* The end of a mount namespace takes long: every mount in it goes, and twice the
- * kernel waits for all processors. It would be part of pid 1's end, which cloche
- * and whoever called it wait for, though no process is left that could notice.
+ * kernel waits for all processors. So does that of a filter, whose translation has to be
+ * unmapped. They would be part of pid 1's end, or of cloche's, which whoever called it waits
+ * for, though no process is left that could notice.
  *
  * So a descriptor of the namespace is put into a message that lies in a socket
- * which is itself only in that message. When pid 1 is gone nobody can ever read
+ * which is itself only in that message; and with it the socket in which the filter's listener
+ * lies, where nobody has taken it out. When pid 1 is gone nobody can ever read
  * it; the kernel's collector of such sockets finds it, in a thread of its own
- * (from 6.10; before, pid 1's end is what it was), and the namespace ends there, a
+ * (from 6.10; before, the end is what it was), and all of that ends there, a
  * moment later. If any of this is refused, nothing is lost but time. */
 #include "jail/linger.h"
 
@@ -15,15 +17,18 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-void linger_mounts(void)
+void linger(int outside)
 {
-    int in_message[3];
+    enum { SOCKETS = 2, NAMESPACE = SOCKETS, OUTSIDE, ALL };
+    int in_message[ALL];
     const char byte = 0;
+    FD_CLEANUP int doorman = outside;
     FD_CLEANUP int namespace = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
 
     /* The two stay open until the end: that starts the collector. */
     if (namespace < 0 || socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, in_message) < 0)
         return;
-    in_message[2] = namespace;
-    passing_send(in_message[0], &byte, sizeof byte, in_message, 3, MSG_DONTWAIT);
+    in_message[NAMESPACE] = namespace;
+    in_message[OUTSIDE] = doorman;
+    passing_send(in_message[0], &byte, sizeof byte, in_message, doorman < 0 ? OUTSIDE : ALL, MSG_DONTWAIT);
 }

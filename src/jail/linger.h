@@ -2,7 +2,8 @@
 #ifndef CLOCHE_JAIL_LINGER_H
 #define CLOCHE_JAIL_LINGER_H
 
-/* In pid 1: its mount namespace is to end after it, and not with it. */
-void linger_mounts(void);
+/* In pid 1: its mount namespace is to end after the run, and not with it; and so is what
+ * lies in the supervisor's end of the doorman's socket (-1: there is none), which is closed. */
+void linger(int outside);
 
 #endif

@@ -65,6 +65,20 @@ void spawn_wait(pid_t child)
         ;
 }
 
+/* It is a matter of some hundred microseconds, and to be woken by another processor takes
+ * longer than to look again. */
+void spawn_wait_for_end(pid_t child)
+{
+    enum { LOOKS_MAX = 200 };
+
+    for (size_t i = 0; i < LOOKS_MAX; i++) {
+        if (waitpid(child, NULL, WNOHANG) == child)
+            return;
+        sched_yield();
+    }
+    spawn_wait(child);
+}
+
 bool spawn_other_namespaces(struct error *err)
 {
     return unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP) == 0 || spawn_fail(err);

@@ -20,6 +20,8 @@ bool spawn_fail(struct error *err);
 
 /* Until the child has ended, however. */
 void spawn_wait(pid_t child);
+/* For one that has said that it ends. */
+void spawn_wait_for_end(pid_t child);
 
 /* Did the kernel, by this errno, refuse the namespaces as such? It may lack a
  * kind of them, or forbid them, or its limits do. */
