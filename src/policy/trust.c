@@ -20,7 +20,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <nettle/sha2.h>
+#include <sha2.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,28 +31,28 @@ enum { CHAIN_FILE_MAX = 1024 * 1024, CHAIN_DOCUMENTS_MAX = 64, CHAIN_DEPTH_MAX =
 struct chain {
     struct arena *arena;
     const struct surroundings *around;
-    struct sha256_ctx hash;
+    SHA2_CTX hash;
     struct policy_document seen[CHAIN_DOCUMENTS_MAX]; /* presets too, as preset:NAME */
     size_t seen_count;
 };
 
 /* Lengths go in with the bytes, so that no two chains hash the same text. */
-static void hash_text(struct sha256_ctx *hash, struct slice text)
+static void hash_text(SHA2_CTX *hash, struct slice text)
 {
     uint8_t length[8];
 
     for (size_t i = 0; i < sizeof length; i++)
         length[i] = (uint8_t)((uint64_t)text.len >> (8 * i));
-    sha256_update(hash, sizeof length, length);
-    sha256_update(hash, text.len, (const uint8_t *)text.ptr);
+    SHA256Update(hash, length, sizeof length);
+    SHA256Update(hash, (const uint8_t *)text.ptr, text.len);
 }
 
-static void hash_finish(struct sha256_ctx *hash, char digest[TRUST_DIGEST_TEXT])
+static void hash_finish(SHA2_CTX *hash, char digest[TRUST_DIGEST_TEXT])
 {
     static const char digits[] = "0123456789abcdef";
-    uint8_t bytes[SHA256_DIGEST_SIZE];
+    uint8_t bytes[SHA256_DIGEST_LENGTH];
 
-    sha256_digest(hash, sizeof bytes, bytes);
+    SHA256Final(bytes, hash);
     for (size_t i = 0; i < sizeof bytes; i++) {
         digest[2 * i] = digits[bytes[i] >> 4];
         digest[2 * i + 1] = digits[bytes[i] & 15];
@@ -174,7 +174,7 @@ static bool digest_of(struct arena *arena, const struct surroundings *around, in
     struct slice content;
 
     *chain = (struct chain){.arena = arena, .around = around};
-    sha256_init(&chain->hash);
+    SHA256Init(&chain->hash);
     if (!fd_read_all(fd, path.ptr, CHAIN_FILE_MAX, arena, &content, err) || !add_document(chain, path, content, 0, err))
         return false;
     hash_finish(&chain->hash, digest);
@@ -183,9 +183,9 @@ static bool digest_of(struct arena *arena, const struct surroundings *around, in
 
 static void key_of(struct slice path, char key[TRUST_DIGEST_TEXT])
 {
-    struct sha256_ctx hash;
+    SHA2_CTX hash;
 
-    sha256_init(&hash);
+    SHA256Init(&hash);
     hash_text(&hash, path);
     hash_finish(&hash, key);
 }

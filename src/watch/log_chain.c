@@ -2,7 +2,7 @@
  * other words is not the line that was written. */
 #include "watch/log_chain.h"
 
-#include <nettle/sha2.h>
+#include <sha2.h>
 
 static const struct slice before_value = SLICE(",\"chain\":\"");
 static const struct slice behind_value = SLICE("\"}");
@@ -11,15 +11,15 @@ static const struct slice behind_value = SLICE("\"}");
 static struct log_chain_value value_of_body(const struct log_chain_value *before, struct slice body)
 {
     static const char digits[] = "0123456789abcdef";
-    struct sha256_ctx context;
-    uint8_t digest[SHA256_DIGEST_SIZE];
+    SHA2_CTX context;
+    uint8_t digest[SHA256_DIGEST_LENGTH];
     struct log_chain_value value;
 
-    sha256_init(&context);
-    sha256_update(&context, strlen(before->text), (const uint8_t *)before->text);
-    sha256_update(&context, body.len, (const uint8_t *)body.ptr);
-    sha256_update(&context, 1, (const uint8_t *)"}");
-    sha256_digest(&context, sizeof digest, digest);
+    SHA256Init(&context);
+    SHA256Update(&context, (const uint8_t *)before->text, strlen(before->text));
+    SHA256Update(&context, (const uint8_t *)body.ptr, body.len);
+    SHA256Update(&context, (const uint8_t *)"}", 1);
+    SHA256Final(digest, &context);
     for (size_t i = 0; i < sizeof digest; i++) {
         value.text[2 * i] = digits[digest[i] >> 4];
         value.text[2 * i + 1] = digits[digest[i] & 15];

@@ -11,7 +11,7 @@
 #include "watch/page_parts.h"
 
 #include <nettle/base64.h>
-#include <nettle/sha2.h>
+#include <sha2.h>
 
 void page_append(struct text *out, struct slice text)
 {
@@ -55,13 +55,13 @@ bool page_is_for_later(const struct log_entry *entry)
 
 static void append_head(const struct log_run *run, struct text *out)
 {
-    uint8_t digest[SHA256_DIGEST_SIZE];
-    char spelled[BASE64_ENCODE_RAW_LENGTH(SHA256_DIGEST_SIZE) + 1] = "";
-    struct sha256_ctx context;
+    uint8_t digest[SHA256_DIGEST_LENGTH];
+    char spelled[BASE64_ENCODE_RAW_LENGTH(SHA256_DIGEST_LENGTH) + 1] = "";
+    SHA2_CTX context;
 
-    sha256_init(&context);
-    sha256_update(&context, page_style.len, (const uint8_t *)page_style.ptr);
-    sha256_digest(&context, sizeof digest, digest);
+    SHA256Init(&context);
+    SHA256Update(&context, (const uint8_t *)page_style.ptr, page_style.len);
+    SHA256Final(digest, &context);
     base64_encode_raw(spelled, sizeof digest, digest);
     text_appendf(out,
                  "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
