@@ -122,11 +122,11 @@ __attribute__((no_stack_protector)) int __libc_start_main(main_function *main, i
     choose_functions();
     __libc_setup_tls();
     set_guards();
-    if (__libc_enable_secure)
-        __libc_check_standard_fds();
     __libc_early_init(1);
     __libc_init_first(argc, argv, __environ);
     __cxa_atexit(call_last, NULL, NULL);
+    if (__libc_enable_secure)
+        __libc_check_standard_fds();
     call_first(argc, argv, __environ);
     exit(main(argc, argv, __environ));
 }
