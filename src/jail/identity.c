@@ -51,7 +51,7 @@ struct buffers {
     char lines[MAP_TEXT_MAX];
 };
 
-static bool copy_identity_map(pid_t child, const char *name, struct buffers *buffers, struct error *err)
+static bool copy_map(pid_t child, const char *name, struct buffers *buffers, struct error *err)
 {
     char path[64];
     char *lines = buffers->lines;
@@ -80,22 +80,32 @@ static bool copy_identity_map(pid_t child, const char *name, struct buffers *buf
     return write_to_child(child, name, lines, used, err);
 }
 
-static bool write_identity_maps(pid_t child, struct error *err)
+/* All that there are, which only who is in no user namespace himself can give: then his own
+ * need not be read. What was refused can be written again. */
+static bool write_whole_map(pid_t child, const char *name)
 {
-    struct buffers *buffers = malloc(sizeof *buffers);
+    static const char whole[] = "0 0 4294967295\n";
+    struct error refused;
 
+    return write_to_child(child, name, whole, sizeof whole - 1, &refused);
+}
+
+static bool map_every_id(pid_t child, const char *name, struct error *err)
+{
+    if (write_whole_map(child, name))
+        return true;
+    struct buffers *buffers = malloc(sizeof *buffers);
     if (!buffers)
         return error_set_errno(err, errno, "cannot copy the id maps");
-    bool written =
-        copy_identity_map(child, "uid_map", buffers, err) && copy_identity_map(child, "gid_map", buffers, err);
+    bool written = copy_map(child, name, buffers, err);
     free(buffers);
     return written;
 }
 
 bool identity_map_child(pid_t child, struct error *err)
 {
-    if (geteuid() != 0)
-        return write_to_child(child, "setgroups", "deny", 4, err) && write_own_map(child, "uid_map", geteuid(), err) &&
-               write_own_map(child, "gid_map", getegid(), err);
-    return write_identity_maps(child, err);
+    if (geteuid() == 0)
+        return map_every_id(child, "uid_map", err) && map_every_id(child, "gid_map", err);
+    return write_to_child(child, "setgroups", "deny", 4, err) && write_own_map(child, "uid_map", geteuid(), err) &&
+           write_own_map(child, "gid_map", getegid(), err);
 }

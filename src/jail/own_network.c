@@ -42,6 +42,19 @@ static bool make_space(struct own_network *own)
     return false;
 }
 
+/* It is a matter of microseconds, and to be woken by another processor takes more of
+ * them than to look again. */
+static void take_soon(sem_t *semaphore)
+{
+    for (size_t i = 0; i < LOOKS_MAX; i++) {
+        if (sem_trywait(semaphore) == 0)
+            return;
+        sched_yield();
+    }
+    while (sem_wait(semaphore) < 0)
+        ;
+}
+
 static bool work(struct own_network *own, own_network_work *what)
 {
     return !what || what(own->argument, &own->error);
@@ -57,8 +70,8 @@ static void *make(void *argument)
     bool early = !told; /* there is time */
 
     good = good && (!early || loopback_up(own));
-    while (!told)
-        told = sem_wait(&own->told) == 0;
+    if (!told)
+        take_soon(&own->told);
     good = good && work(own, own->soon);
     own->failed_soon = !good;
     sem_post(&own->done);
@@ -120,19 +133,10 @@ bool own_network_enter(struct own_network *own, struct error *err)
            error_set_errno(err, errno, "cannot enter the sandbox's network namespace");
 }
 
-/* It is a matter of microseconds, and to be woken by another processor takes more of
- * them than to look again. */
 bool own_network_wait(struct own_network *own, struct error *err)
 {
-    bool done = !own->begun;
-
-    for (size_t i = 0; !done && i < LOOKS_MAX; i++) {
-        done = sem_trywait(&own->done) == 0;
-        if (!done)
-            sched_yield();
-    }
-    while (!done)
-        done = sem_wait(&own->done) == 0;
+    if (own->begun)
+        take_soon(&own->done);
     return !own->failed_soon || own_network_enter(own, err);
 }
 

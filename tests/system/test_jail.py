@@ -17,7 +17,7 @@ import threading
 
 import pytest
 
-from judging import ATTEMPT, as_person
+from judging import ATTEMPT, as_person, wait_until
 
 PYTHON = "/usr/bin/python3"
 PATIENCE = 20
@@ -209,6 +209,27 @@ def test_setuid_program_gains_nothing(person):
 def test_identity_is_the_callers(person):
     results = probe(person, "print(json.dumps([os.getuid(), os.geteuid(), os.getgid(), os.stat('.').st_uid]))")
     assert results == [person.uid] * 4
+
+
+WHOLE, PARTS = "0 0 4294967295", "0 0 1000\n2000 2000 7"
+
+
+@pytest.mark.parametrize("maps", [(PARTS, WHOLE), (WHOLE, PARTS), (PARTS, PARTS), (WHOLE, WHOLE)])
+def test_root_has_the_ids_that_its_caller_has(binaries, tmp_path, maps):
+    """Also where that is the root of a container, who has not all of them."""
+    if os.geteuid():
+        pytest.skip("only root can give a user namespace ids of others")
+    inside = 'read go && exec "$0" run -q sh -c "cat /proc/self/uid_map; echo; cat /proc/self/gid_map"'
+    command = ["unshare", "--user", "sh", "-c", inside, str(binaries / "cloche")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path,
+                          env={"PATH": os.environ["PATH"], "HOME": "/root"}) as run:
+        own = os.readlink("/proc/self/ns/user")
+        assert wait_until(lambda: os.readlink(f"/proc/{run.pid}/ns/user") != own)
+        for name, text in zip(("uid_map", "gid_map"), maps):
+            pathlib.Path(f"/proc/{run.pid}/{name}").write_text(text + "\n", encoding="ascii")
+        answer, _ = run.communicate("go\n", timeout=60)
+    found = [" ".join(line.split()) for line in answer.splitlines()]
+    assert "\n".join(found).split("\n\n") == list(maps)
 
 
 def processors(count):
