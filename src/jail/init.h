@@ -12,12 +12,12 @@
 
 struct init {
     struct target target;
+    int outside;                  /* the supervisor's end of the doorman's socket; -1: there is none */
     int control;                  /* the socket to the supervisor */
     struct handed handed;         /* its originals follow upon `control` */
     struct jail_network *network; /* NULL: the network is not filtered */
     int inside;                   /* the network's socket; follows upon `handed` */
     int scratch;  /* what masks are renewed from; follows upon `inside`; -1: there is nothing to renew */
-    int outside;  /* the supervisor's end of the doorman's socket; -1: there is none */
     int whole;    /* the host's tree for the doorman, which follows upon that; -1: it needs none */
     int tripwire; /* the tripwire's socket, as the supervisor has it; -1: there is none */
     struct session_trees session; /* what it shares with others, as the supervisor has it */

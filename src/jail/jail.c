@@ -234,10 +234,7 @@ static enum jail_end run(struct supervised *supervised, char *const *argv, struc
         }
         tripwire_close(&supervised->tripwire);
         attending_kill(&supervised->doorman);
-        if (reported)
-            spawn_wait_for_end(supervised->init);
-        else
-            spawn_wait(supervised->init);
+        spawn_wait(supervised->init);
         attending_end(&supervised->doorman);
         if (!namespaces && !reported)
             clean_up_confined(plan);

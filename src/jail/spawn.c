@@ -59,15 +59,9 @@ bool spawn_namespaces(int cgroup, pid_t *child, struct error *err)
     return true;
 }
 
-void spawn_wait(pid_t child)
-{
-    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-        ;
-}
-
 /* It is a matter of some hundred microseconds, and to be woken by another processor takes
  * longer than to look again. */
-void spawn_wait_for_end(pid_t child)
+void spawn_wait(pid_t child)
 {
     enum { LOOKS_MAX = 200 };
 
@@ -76,7 +70,8 @@ void spawn_wait_for_end(pid_t child)
             return;
         sched_yield();
     }
-    spawn_wait(child);
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        ;
 }
 
 bool spawn_other_namespaces(struct error *err)

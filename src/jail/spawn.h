@@ -18,10 +18,8 @@ bool spawn_other_namespaces(struct error *err);
 /* False, with the reason by errno why a namespace could not be made. */
 bool spawn_fail(struct error *err);
 
-/* Until the child has ended, however. */
+/* Until the child has ended, however: one that was killed, or has said that it ends. */
 void spawn_wait(pid_t child);
-/* For one that has said that it ends. */
-void spawn_wait_for_end(pid_t child);
 
 /* Did the kernel, by this errno, refuse the namespaces as such? It may lack a
  * kind of them, or forbid them, or its limits do. */

@@ -49,15 +49,9 @@ static void hash_text(SHA2_CTX *hash, struct slice text)
 
 static void hash_finish(SHA2_CTX *hash, char digest[TRUST_DIGEST_TEXT])
 {
-    static const char digits[] = "0123456789abcdef";
-    uint8_t bytes[SHA256_DIGEST_LENGTH];
+    _Static_assert(TRUST_DIGEST_TEXT == SHA256_DIGEST_STRING_LENGTH, "the digest does not fit");
 
-    SHA256Final(bytes, hash);
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        digest[2 * i] = digits[bytes[i] >> 4];
-        digest[2 * i + 1] = digits[bytes[i] & 15];
-    }
-    digest[2 * sizeof bytes] = '\0';
+    SHA256End(hash, digest);
 }
 
 static bool add_document(struct chain *chain, struct slice name, struct slice content, size_t depth, struct error *err);

@@ -10,21 +10,15 @@ static const struct slice behind_value = SLICE("\"}");
 /* Of a body: the object that lacks its closing brace. */
 static struct log_chain_value value_of_body(const struct log_chain_value *before, struct slice body)
 {
-    static const char digits[] = "0123456789abcdef";
     SHA2_CTX context;
-    uint8_t digest[SHA256_DIGEST_LENGTH];
     struct log_chain_value value;
+    _Static_assert(sizeof value.text == SHA256_DIGEST_STRING_LENGTH, "the digest does not fit");
 
     SHA256Init(&context);
     SHA256Update(&context, (const uint8_t *)before->text, strlen(before->text));
     SHA256Update(&context, (const uint8_t *)body.ptr, body.len);
     SHA256Update(&context, (const uint8_t *)"}", 1);
-    SHA256Final(digest, &context);
-    for (size_t i = 0; i < sizeof digest; i++) {
-        value.text[2 * i] = digits[digest[i] >> 4];
-        value.text[2 * i + 1] = digits[digest[i] & 15];
-    }
-    value.text[LOG_CHAIN_DIGITS] = '\0';
+    SHA256End(&context, value.text);
     return value;
 }
 
