@@ -408,6 +408,8 @@ static void wait_for(struct init *init, const struct addressee *to, int signals,
     renewal.argument = init;
     for (;;) {
         int patience = sampler_patience(sampler, deadline_patience(&deadline));
+        if (polled[3].fd != renewal.changes)
+            linger_too(init->lingering, renewal.changes);
         polled[3].fd = renewal.changes;
         if (poll(polled, 4, renewal_patience(&renewal, patience)) < 0)
             continue;
@@ -464,7 +466,7 @@ static _Noreturn void run(struct init *init)
         tell(init, REPORT_REFUSED, 0, target->error.text);
 
     if (has_namespaces(init))
-        linger(init->outside);
+        init->lingering = linger(init->outside);
     else
         setpgid(0, 0); /* what is sent to cloche's process group is not for us */
     sigorset(&early, &early, &init->early);
@@ -526,6 +528,7 @@ _Noreturn void init_confined(struct init *init)
     init->target.umask = umask(0);
     init->target.doorman = -1;
     init->outside = -1;
+    init->lingering = -1;
     init->scratch = -1;
     init->whole = -1;
     if (!clear_way_for_all(init, &error) || !keep_passed(init, &kept, &error) ||

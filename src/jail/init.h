@@ -13,6 +13,7 @@
 struct init {
     struct target target;
     int outside;                  /* the supervisor's end of the doorman's socket; -1: there is none */
+    int lingering;                /* where what outlives the run is put (linger.h) */
     int control;                  /* the socket to the supervisor */
     struct handed handed;         /* its originals follow upon `control` */
     struct jail_network *network; /* NULL: the network is not filtered */
