@@ -13,16 +13,21 @@ int placement_here(const struct placement *placement)
     return processor < CPU_SETSIZE ? processor : PLACEMENT_ANYWHERE;
 }
 
-void placement_apart(const struct placement *placement, pid_t child)
+bool placement_elsewhere(const struct placement *placement, pid_t thread)
 {
     cpu_set_t others = placement->allowed;
     int here = placement_here(placement);
 
     if (here == PLACEMENT_ANYWHERE)
-        return;
+        return false;
     CPU_CLR((size_t)here, &others);
-    if (sched_setaffinity(child, sizeof others, &others) == 0)
-        sched_setaffinity(child, sizeof placement->allowed, &placement->allowed);
+    return sched_setaffinity(thread, sizeof others, &others) == 0;
+}
+
+void placement_apart(const struct placement *placement, pid_t child)
+{
+    if (placement_elsewhere(placement, child))
+        placement_keep(placement, child, PLACEMENT_ANYWHERE);
 }
 
 bool placement_keep(const struct placement *placement, pid_t thread, int processor)

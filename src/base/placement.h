@@ -22,6 +22,9 @@ int placement_here(const struct placement *placement);
 /* Lets a child that has not run yet begin elsewhere than on the caller's processor. */
 void placement_apart(const struct placement *placement, pid_t child);
 
+/* Keeps a thread off the caller's processor, until it may go anywhere again. */
+bool placement_elsewhere(const struct placement *placement, pid_t thread);
+
 /* Keeps a thread on one processor (0: the caller), until it may go anywhere again. */
 bool placement_keep(const struct placement *placement, pid_t thread, int processor);
 

@@ -99,6 +99,13 @@ int attending_patience(const struct attending *attending, int patience)
     return left >= 0 && (patience < 0 || left < patience) ? left : patience;
 }
 
+/* Nobody is left who could ask. */
+static void desert(struct attending *attending)
+{
+    fd_close(&attending->listener);
+    attending->deserted = true;
+}
+
 bool attending_answers(struct attending *attending, short events)
 {
     if (attending->next.milliseconds) {
@@ -110,7 +117,7 @@ bool attending_answers(struct attending *attending, short events)
         attending->taken_before = taken;
         attending->next = deadline_after(BETWEEN_LOOKS);
     } else if (events) {
-        fd_close(&attending->listener); /* nobody is left who could ask */
+        desert(attending);
     }
     return attending->idle_looks <= IDLE_LOOKS_MAX;
 }
@@ -142,8 +149,7 @@ enum attending_news attending_hear(struct attending *attending, short events, pi
     }
     if (events & POLLIN)
         return start(attending, init, err) ? ATTENDING_GOES_ON : ATTENDING_FAILED;
-    /* Nobody is left who could ask. */
-    fd_close(&attending->listener);
+    desert(attending);
     fd_close(&attending->socket);
     return ATTENDING_GOES_ON;
 }

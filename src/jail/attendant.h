@@ -36,6 +36,7 @@ struct attending {
     unsigned taken_before;
     unsigned idle_looks;  /* how often calls waited, and none was taken up since the look before */
     struct deadline next; /* look, when calls waited at the last */
+    bool deserted;        /* nobody is left who could ask: the run is about to end */
 };
 
 /* Once pid 1 exists. */

@@ -496,6 +496,7 @@ _Noreturn void init_in_namespaces(const struct outset *outset, const struct plac
     plan.arena = &beginning.arena;
     own.target.plan = &plan;
     own.target.umask = beginning.umask;
+    own.target.placement = *placement;
     own.target.open_files = beginning.open_files;
     own.handed = beginning.handed;
     own.control = control;

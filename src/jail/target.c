@@ -271,10 +271,18 @@ static void replace_devices(const struct passed *passed)
         handed_replace_device(passed->numbers[i]);
 }
 
+/* It began where pid 1 waits. When that goes on, it is not to take the processor from the command. */
+static void part(const struct target *target)
+{
+    placement_keep(&target->placement, 0, PLACEMENT_ANYWHERE);
+    placement_elsewhere(&target->placement, getppid());
+}
+
 static _Noreturn void become(struct target *target)
 {
     int doorman = target->doorman;
 
+    part(target);
     umask(target->umask);
     if (target->own_group)
         setpgid(0, 0);
@@ -301,12 +309,16 @@ static _Noreturn void become(struct target *target)
 
 bool target_start(struct target *target, pid_t *pid, struct error *err)
 {
+    /* The child begins here, too: another processor would have to be woken for it. */
+    placement_keep(&target->placement, 0, placement_here(&target->placement));
     pid_t child = vfork();
 
     if (child == 0)
         become(target);
+    int errnum = errno;
+    placement_keep(&target->placement, 0, PLACEMENT_ANYWHERE);
     if (child < 0)
-        return error_set_errno(err, errno, "cannot make a process for the command");
+        return error_set_errno(err, errnum, "cannot make a process for the command");
     target->spared_stop = deliver_spared_stop();
     *pid = child;
     return true;

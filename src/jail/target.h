@@ -3,6 +3,7 @@
 #define CLOCHE_JAIL_TARGET_H
 
 #include "base/error.h"
+#include "base/placement.h"
 #include "jail/passed.h"
 #include "plan/plan.h"
 
@@ -23,6 +24,8 @@ struct target {
     /* Its place among processes and terminals. */
     bool own_group;   /* not in cloche's process group */
     bool no_terminal; /* no controlling terminal */
+
+    struct placement placement; /* which processors cloche may use; {0}: wherever the kernel wants */
 
     struct passed passed; /* its descriptors beyond the standard ones */
     int doorman;          /* the socket to it; -1: there is none */

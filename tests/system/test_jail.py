@@ -242,12 +242,13 @@ def processors(count):
 def test_command_may_use_the_processors_its_caller_may(person, network):
     """The launch is spread over two by hand; ten times, because it could be a matter of luck."""
     policy = {"extends": ["preset:dev"], "network": {"mode": network}}
-    code = "import os\nprint(json.dumps([sorted(os.sched_getaffinity(0)), len(os.listdir('/proc/self/task'))]))"
+    code = ("import os\nprint(json.dumps([sorted(os.sched_getaffinity(0)), sorted(os.sched_getaffinity(1)), "
+            "len(os.listdir('/proc/self/task'))]))")
     for allowed in [*processors(1), *processors(2), os.sched_getaffinity(0)] * 2:
         before = os.sched_getaffinity(0)
         os.sched_setaffinity(0, allowed)
         try:
-            assert probe(person, code, policy=policy) == [sorted(allowed), 1]
+            assert probe(person, code, policy=policy) == [sorted(allowed), sorted(allowed), 1]
         finally:
             os.sched_setaffinity(0, before)
 
