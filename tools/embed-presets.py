@@ -58,10 +58,12 @@ def is_compiled(entries):
 def take_lists(preset):
     """The long lists, in the order they are written in; they are gone from the preset then."""
     taken = []
-    for section, members in preset.items():
+    for section, members in list(preset.items()):
         if isinstance(members, dict):
             for name in [name for name in members if (section, name) in LISTS and is_compiled(members[name])]:
                 taken.append((section, name, members.pop(name)))
+        elif section == "rules" and all(map(is_rule_about_a_user, members)):
+            taken.append(("", section, preset.pop(section)))
     return taken
 
 
@@ -76,7 +78,23 @@ def is_plain(text):
     )
 
 
+def is_rule_about_a_user(rule):
+    """What a person could not read anyway: the shape that all rules of the presets have."""
+    return (
+        isinstance(rule, dict)
+        and sorted(rule) == ["access", "path", "when"]
+        and list(rule["when"]) == ["user"]
+        and rule["path"].startswith("/")
+        and is_plain(rule["path"])
+    )
+
+
 def c_entry(place, entry):
+    if place.startswith("rules["):
+        return (
+            f'    {{.text = SLICE(\n{c_string(entry["path"])}), .place = "{place}", .plain = true, '
+            f'.access = "{entry["access"]}", .user = "{entry["when"]["user"]}"}},\n'
+        )
     if isinstance(entry, str):
         plain = ", .plain = true" if place.startswith("filesystem.") and is_plain(entry) else ""
         return f'    {{.text = SLICE(\n{c_string(entry)}), .place = "{place}"{plain}}},\n'
@@ -87,7 +105,8 @@ def c_lists(stem, lists):
     out = ""
     for number, (section, name, entries) in enumerate(lists):
         out += f"static const struct preset_entry {stem}_{number}[] = {{\n"
-        out += "".join(c_entry(f"{section}.{name}[{i}]", entry) for i, entry in enumerate(entries)) + "};\n\n"
+        place = f"{section}.{name}" if section else name
+        out += "".join(c_entry(f"{place}[{i}]", entry) for i, entry in enumerate(entries)) + "};\n\n"
     out += f"static const struct preset_list {stem}_lists[] = {{\n"
     for number, (section, name, entries) in enumerate(lists):
         out += f'    {{"{section}", "{name}", {stem}_{number}, {len(entries)}}},\n'

@@ -356,11 +356,18 @@ static void reserve_rules(struct policy *policy, const struct preset_list *lists
                                   sizeof *paths->items);
 }
 
+static const struct key *key_of(const struct preset_list *list)
+{
+    if (!*list->section)
+        return key_find(policy_keys, list->name);
+    const struct key *section = key_find(policy_keys, list->section);
+    return section ? key_find(section->children, list->name) : NULL;
+}
+
 /* Ours, and tested: there are no mistakes of spelling or type in it to be told. */
 static bool compiled_apply(struct loader *loader, const struct preset_list *list)
 {
-    const struct key *section = key_find(policy_keys, list->section);
-    const struct key *key = section ? key_find(section->children, list->name) : NULL;
+    const struct key *key = key_of(list);
 
     if (key)
         return list_apply_compiled(loader, key, list);

@@ -457,6 +457,10 @@ bool list_apply_compiled(struct loader *loader, const struct key *key, const str
         const struct place here = {.text = entry->place};
         JSON_CLEANUP json_t *object = NULL;
 
+        if (entry->access) {
+            rule_apply_compiled(loader, entry);
+            continue;
+        }
         if (can_be_put_together(loader, entry)) {
             add_plain(loader, key, entry);
             continue;

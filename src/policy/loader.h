@@ -130,6 +130,7 @@ void path_rules_remove(struct loader *loader, const struct place *place, enum pa
 
 /* Keys with a meaning of their own. rules.c: */
 void rule_apply(struct loader *loader, const struct key *key, const struct place *place, const json_t *value);
+void rule_apply_compiled(struct loader *loader, const struct preset_entry *entry);
 void rule_remove(struct loader *loader, const struct key *key, const struct place *place, struct slice text);
 /* credentials.c: */
 void credential_file_apply(struct loader *loader, const struct key *key, const struct place *place,

@@ -10,12 +10,15 @@ struct preset_entry {
     bool plain;         /* an absolute path, or one behind "~/", that needs nothing else put in or taken out */
     const char *place;  /* where it stands, in the words that place_text would find */
     const char *tokens; /* of an object, for json_from_tokens, instead of the text */
+    const char
+        *access; /* of an entry of "rules": what `user`, a pattern, has of the path, which is plain and absolute */
+    const char *user;
 };
 
 /* The long lists need no parsing, no copy and no words made up for their places:
  * every run loads two presets, and these are nearly all there is in them. */
 struct preset_list {
-    const char *section; /* NULL ends them */
+    const char *section; /* "": it is in none. NULL ends them */
     const char *name;
     const struct preset_entry *entries;
     size_t count;

@@ -131,6 +131,23 @@ void rule_apply(struct loader *loader, const struct key *key, const struct place
         loader_leave_out(loader, LIST_RULES, rule.text);
 }
 
+void rule_apply_compiled(struct loader *loader, const struct preset_entry *entry)
+{
+    const struct path_rule rule = {
+        .list = LIST_RULES,
+        .access = access_of(slice_of(entry->access)),
+        .text = entry->text,
+        .pattern = {.text = entry->text, .fixed = entry->text, .literal = true},
+        .conditions = 1,
+        .origin = {loader->file, entry->place},
+    };
+
+    if (name_matches(slice_of(entry->user), loader->around.user))
+        policy_add_path(loader->policy, rule);
+    else
+        loader_leave_out(loader, LIST_RULES, rule.text);
+}
+
 void rule_remove(struct loader *loader, const struct key *key, const struct place *place, struct slice text)
 {
     (void)key;

@@ -82,13 +82,17 @@ static void test_every_preset_is_commented_json_with_a_summary(void **state)
 
 static json_t *entry_of(const struct preset_entry *entry)
 {
+    if (entry->access)
+        return json_pack("{s:s%, s:s, s:{s:s}}", "path", entry->text.ptr, entry->text.len, "access", entry->access,
+                         "when", "user", entry->user);
     return entry->tokens ? json_from_tokens(entry->tokens) : json_stringn(entry->text.ptr, entry->text.len);
 }
 
 /* Takes a compiled list out of what was read, comparing the two. */
 static void take_list(json_t *read, const struct preset_list *compiled)
 {
-    json_t *section = json_object_get(read, compiled->section);
+    bool in_section = *compiled->section != '\0';
+    json_t *section = in_section ? json_object_get(read, compiled->section) : read;
     const json_t *entries = json_object_get(section, compiled->name);
 
     assert_int_equal(json_array_size(entries), compiled->count);
@@ -97,7 +101,7 @@ static void take_list(json_t *read, const struct preset_list *compiled)
         char place[80];
 
         assert_true(json_equal(entry, json_array_get(entries, i)));
-        snprintf(place, sizeof place, "%s.%s[%zu]", compiled->section, compiled->name, i);
+        snprintf(place, sizeof place, "%s%s%s[%zu]", compiled->section, in_section ? "." : "", compiled->name, i);
         assert_string_equal(compiled->entries[i].place, place);
     }
     json_object_del(section, compiled->name);
