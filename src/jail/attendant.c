@@ -82,9 +82,7 @@ bool attending_begin(struct attending *attending, pid_t init, struct error *err)
 
 int attending_watched(const struct attending *attending)
 {
-    if (attending->pidfd >= 0)
-        return attending->pidfd;
-    return attending->listener >= 0 ? attending->listener : attending->socket;
+    return attending->pidfd >= 0 ? attending->pidfd : attending->listener;
 }
 
 int attending_calls(const struct attending *attending)
@@ -122,31 +120,26 @@ bool attending_answers(struct attending *attending, short events)
     return attending->idle_looks <= IDLE_LOOKS_MAX;
 }
 
-/* The first of the descriptors that are waiting in the socket. */
-static bool find_listener(struct attending *attending)
+/* It is the first of the descriptors that are waiting in the socket. */
+void attending_look(struct attending *attending)
 {
     int found[SENT_MAX] = {-1, -1, -1, -1};
     size_t count = SENT_MAX;
     char byte;
 
-    if (passing_receive(attending->socket, &byte, sizeof byte, found, &count, MSG_PEEK | MSG_DONTWAIT) != 1 ||
+    if (attending->socket < 0 || attending->listener >= 0 ||
+        passing_receive(attending->socket, &byte, sizeof byte, found, &count, MSG_PEEK | MSG_DONTWAIT) != 1 ||
         count == 0)
-        return false;
+        return;
     for (size_t i = 1; i < count; i++)
         fd_close(&found[i]);
     attending->listener = found[0];
-    return true;
 }
 
 enum attending_news attending_hear(struct attending *attending, short events, pid_t init, struct error *err)
 {
     if (attending->pidfd >= 0)
         return ATTENDING_ENDED;
-    if (attending->listener < 0) {
-        if (!find_listener(attending))
-            fd_close(&attending->socket); /* there will be no command */
-        return ATTENDING_GOES_ON;
-    }
     if (events & POLLIN)
         return start(attending, init, err) ? ATTENDING_GOES_ON : ATTENDING_FAILED;
     desert(attending);

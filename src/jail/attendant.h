@@ -42,6 +42,10 @@ struct attending {
 /* Once pid 1 exists. */
 bool attending_begin(struct attending *attending, pid_t init, struct error *err);
 
+/* Once the command is there, and its filter with it. Not before: whoever sends the listener would have to
+ * wait until the supervisor has heard of it, if they share a processor. */
+void attending_look(struct attending *attending);
+
 /* The descriptor whose news are to be heard (POLLIN); -1: none. */
 int attending_watched(const struct attending *attending);
 

@@ -29,7 +29,7 @@ enum report_kind {
     REPORT_NO_NAMESPACES, /* because this system gives no usable ones */
     REPORT_NO_PROC,       /* because a fresh /proc is refused, which all else here does not depend on */
     REPORT_NO_COMMAND,    /* 126 or 127 in `value`, `error` */
-    REPORT_TAKEN,         /* the command has what it is passed, which nobody else is to hold. More reports follow */
+    REPORT_STARTED,       /* the command is there, and has what it is passed. More reports follow */
     REPORT_STOPPED,       /* the command was stopped by signal `value` */
     REPORT_HELD,          /* everything stands still, if `value` is 1; more reports follow */
     REPORT_LOOKED,        /* ... and has not moved since, if `value` is 1; more reports follow */

@@ -300,9 +300,10 @@ static bool hear_report(struct supervised *run, const struct report *report)
     case REPORT_SAID:
         log_error("%s", report->error.text);
         return true;
-    case REPORT_TAKEN:
+    case REPORT_STARTED:
+        attending_look(&run->doorman);
         for (size_t i = 0; i < run->passed_count; i++)
-            close(run->passed[i]);
+            close(run->passed[i]); /* nobody else is to hold it */
         return true;
     case REPORT_STOPPED:
         follow_stop(run, report->value);
