@@ -163,6 +163,7 @@ struct program {
     size_t part_count;
     struct leaving leavings[PROGRAM_MAX];
     size_t leaving_count;
+    size_t aim; /* the last instruction that another one jumps to */
 };
 
 static _Noreturn void fail(const char *what)
@@ -183,18 +184,14 @@ static void load(struct program *program, size_t offset)
     emit(program, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
 
-static void answer(struct program *program, uint32_t action)
-{
-    emit(program, BPF_RET | BPF_K, action, 0, 0);
-}
-
 /* How far the instruction at `from` has to jump to come to the next one. */
-static uint8_t distance(const struct program *program, size_t from)
+static uint8_t distance(struct program *program, size_t from)
 {
     size_t skipped = program->length - from - 1;
 
     if (skipped > UINT8_MAX)
         fail("a jump is too long");
+    program->aim = program->length;
     return (uint8_t)skipped;
 }
 
@@ -205,6 +202,23 @@ static void leave(struct program *program, size_t at, bool on_true, uint32_t act
     if (program->leaving_count == COUNT(program->leavings))
         fail("the filter is too long");
     program->leavings[program->leaving_count++] = (struct leaving){at, on_true, action};
+}
+
+/* Does nothing come here but the false side of the comparison before, whose true side leaves? */
+static bool is_other_side(const struct program *program)
+{
+    size_t count = program->leaving_count;
+
+    return count > 0 && program->leavings[count - 1].at + 1 == program->length &&
+           program->leavings[count - 1].on_true && program->aim != program->length;
+}
+
+static void answer(struct program *program, uint32_t action)
+{
+    if (is_other_side(program))
+        leave(program, program->length - 1, false, action);
+    else
+        emit(program, BPF_RET | BPF_K, action, 0, 0);
 }
 
 /* Emits the answers that are due: all that are awaited, if one is for more than so
@@ -226,7 +240,7 @@ static void settle(struct program *program, size_t patience)
             due = true;
         }
         if (due)
-            answer(program, action);
+            emit(program, BPF_RET | BPF_K, action, 0, 0);
     }
     program->leaving_count = 0;
 }
@@ -438,14 +452,17 @@ static void ask_about_open(struct program *program, unsigned variant, unsigned a
     answer_if_any_bit(program, O_PATH, SECCOMP_RET_ALLOW);
     emit(program, BPF_JMP | BPF_JSET | BPF_K, O_ACCMODE | O_CREAT | O_TRUNC | tmpfile_bit, 1, 0);
     answer(program, variant & VARIANT_READS_WATCHED ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW);
+    if (variant & VARIANT_WATCHED) {
+        answer(program, SECCOMP_RET_USER_NOTIF); /* whether it is asked about or refused */
+        return;
+    }
     emit(program, BPF_JMP | BPF_JSET | BPF_K, O_CREAT | tmpfile_bit, 1, 0);
     answer(program, SECCOMP_RET_USER_NOTIF);
     size_t nameless = program->length;
     emit(program, BPF_JMP | BPF_JSET | BPF_K, tmpfile_bit, 0, 0);
     refuse_set_id_mode(program, variant, argument + 1);
     program->code[nameless].jt = distance(program, nameless);
-    bool told = variant & VARIANT_WATCHED;
-    refuse_set_id_mode(program, told ? variant : variant & ~(unsigned)VARIANT_FILES_ASKED, argument + 1);
+    refuse_set_id_mode(program, variant & ~(unsigned)VARIANT_FILES_ASKED, argument + 1);
 }
 
 /* The mode counts only where a file may be made. */
@@ -617,6 +634,38 @@ static void collect_cases(struct program *program, uint32_t architecture, unsign
     add_case(program, (struct call_case){.number = CALL_OPEN_TREE_ATTR, .action = refusal(variant, EPERM)});
 }
 
+/* Do all arguments get the same answer? A case that is judged needs room for the judgement. */
+static bool answers_alike(const struct call_case *judged, unsigned variant, uint32_t *action)
+{
+    static struct program trial;
+    bool alike = true;
+    size_t answers = 0;
+
+    trial.length = 0;
+    trial.leaving_count = 0;
+    trial.aim = 0;
+    judged->judge(&trial, variant);
+    settle(&trial, 0);
+    for (size_t i = 0; i < trial.length; i++) {
+        if (BPF_CLASS(trial.code[i].code) != BPF_RET)
+            continue;
+        alike = alike && (answers++ == 0 || trial.code[i].k == *action);
+        *action = trial.code[i].k;
+    }
+    return alike;
+}
+
+static void judge_less(struct program *program, unsigned variant)
+{
+    for (size_t i = 0; i < program->case_count; i++) {
+        struct call_case *judged = &program->cases[i];
+        uint32_t action;
+
+        if (judged->judge && answers_alike(judged, variant, &action))
+            *judged = (struct call_case){.number = judged->number, .action = action};
+    }
+}
+
 static int compare_cases(const void *a, const void *b)
 {
     return ((const struct call_case *)a)->number - ((const struct call_case *)b)->number;
@@ -730,6 +779,7 @@ static void emit_tree(struct program *program, const struct call_case *parts, si
 static void compile(struct program *program, uint32_t architecture, unsigned variant, size_t *head_length)
 {
     program->length = 0;
+    program->aim = 0;
     load(program, offsetof(struct seccomp_data, arch));
     emit(program, BPF_JMP | BPF_JEQ | BPF_K, architecture, 1, 0);
     answer(program, error(EPERM));
@@ -738,6 +788,7 @@ static void compile(struct program *program, uint32_t architecture, unsigned var
     emit(program, BPF_JMP | BPF_JGT | BPF_K, NEWEST_CALL, 0, 1);
     answer(program, error(ENOSYS));
     collect_cases(program, architecture, variant);
+    judge_less(program, variant);
     sort_cases(program);
     judge_first(program, architecture, variant);
     cut(program);
