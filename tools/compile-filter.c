@@ -31,7 +31,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PROGRAM_MAX = 4096, CASES_MAX = 256, SETTLED_AFTER = 100 };
+enum { PROGRAM_MAX = 4096, CASES_MAX = 256, SETTLED_AFTER = 100, EXCEPTIONS_MAX = 3 };
 
 #define SETTLED SIZE_MAX
 
@@ -147,6 +147,13 @@ struct call_case {
     void (*judge)(struct program *program, unsigned variant);
 };
 
+/* A part and, if there are exceptions, twice as many more: an exception of one number, and the rest with the
+ * answer of the first. */
+struct unit {
+    size_t first;
+    size_t exceptions;
+};
+
 /* A side of a comparison that leads to an answer which is not emitted yet. */
 struct leaving {
     size_t at;
@@ -161,6 +168,8 @@ struct program {
     size_t case_count;
     struct call_case parts[2 * CASES_MAX + 1]; /* each up to the next one's number */
     size_t part_count;
+    struct unit units[2 * CASES_MAX + 1];
+    size_t unit_count;
     struct leaving leavings[PROGRAM_MAX];
     size_t leaving_count;
     size_t aim; /* the last instruction that another one jumps to */
@@ -725,53 +734,101 @@ static void cut(struct program *program)
     }
 }
 
-static void emit_tree(struct program *program, const struct call_case *parts, size_t count, unsigned variant);
+/* One number between two parts with the same answer takes one comparison instead of two. */
+static bool is_exception(const struct program *program, size_t number)
+{
+    const struct call_case *part = &program->parts[number];
+
+    return number > 0 && number + 1 < program->part_count && part[1].number == part->number + 1 && !part[-1].judge &&
+           !part[1].judge && part[-1].action == part[1].action;
+}
+
+/* Parts that are told apart by such comparisons, one after the other: not too many, or the last would be deep. */
+static void join(struct program *program)
+{
+    program->unit_count = 0;
+    for (size_t next = 0; next < program->part_count;) {
+        struct unit *unit = &program->units[program->unit_count++];
+
+        *unit = (struct unit){.first = next++};
+        while (unit->exceptions < EXCEPTIONS_MAX && is_exception(program, next)) {
+            unit->exceptions++;
+            next += 2;
+        }
+    }
+}
+
+static void emit_unit(struct program *program, const struct unit *unit, unsigned variant)
+{
+    const struct call_case *part = &program->parts[unit->first];
+
+    if (unit->exceptions == 0 && part->judge)
+        part->judge(program, variant);
+    else if (unit->exceptions == 0)
+        answer(program, part->action);
+    for (size_t i = 1; i <= unit->exceptions; i++) {
+        const struct call_case *exception = &part[2 * i - 1];
+        size_t at = program->length;
+
+        emit(program, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)exception->number, 0, 0);
+        if (i == unit->exceptions)
+            leave(program, at, false, part->action);
+        if (!exception->judge) {
+            leave(program, at, true, exception->action);
+            continue;
+        }
+        exception->judge(program, variant);
+        if (i < unit->exceptions)
+            program->code[at].jf = distance(program, at);
+    }
+}
+
+static void emit_tree(struct program *program, const struct unit *units, size_t count, unsigned variant);
 
 /* Where one side of the comparison at `at` leads. A part that is simply answered
  * costs no instruction of its own. */
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the tree. */
-static void emit_side(struct program *program, size_t at, bool on_true, const struct call_case *parts, size_t count,
+static void emit_side(struct program *program, size_t at, bool on_true, const struct unit *units, size_t count,
                       unsigned variant)
 {
-    if (count == 1 && !parts->judge) {
-        leave(program, at, on_true, parts->action);
+    const struct call_case *part = &program->parts[units->first];
+
+    if (count == 1 && units->exceptions == 0 && !part->judge) {
+        leave(program, at, on_true, part->action);
         return;
     }
     if (on_true)
         program->code[at].jt = distance(program, at);
     else
         program->code[at].jf = distance(program, at);
-    emit_tree(program, parts, count, variant);
+    emit_tree(program, units, count, variant);
 }
 
-/* The search tree over some parts, which are sorted. */
+/* The search tree over some units, which are sorted. */
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the tree. */
-static void emit_tree(struct program *program, const struct call_case *parts, size_t count, unsigned variant)
+static void emit_tree(struct program *program, const struct unit *units, size_t count, unsigned variant)
 {
-    const size_t near = 24; /* what so many parts take is never too far for a comparison */
+    const size_t near = 16; /* what so many units take is never too far for a comparison */
 
-    if (count == 1 && parts->judge) {
-        parts->judge(program, variant);
-        return;
-    }
     if (count == 1) {
-        answer(program, parts->action);
+        emit_unit(program, units, variant);
         return;
     }
     size_t middle = count / 2;
     size_t at = program->length;
-    emit(program, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)parts[middle].number, 0, 0);
+    emit(program, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)program->parts[units[middle].first].number, 0, 0);
     if (middle > near) {
         program->code[at].jf = 1;
         emit(program, BPF_JMP | BPF_JA, 0, 0, 0);
-        emit_tree(program, parts, middle, variant);
+        emit_tree(program, units, middle, variant);
         settle(program, SETTLED_AFTER);
         program->code[at + 1].k = (uint32_t)(program->length - at - 2);
-        emit_tree(program, parts + middle, count - middle, variant);
+        program->aim = program->length;
+        emit_tree(program, units + middle, count - middle, variant);
     } else {
-        emit_side(program, at, false, parts, middle, variant);
+        emit_side(program, at, false, units, middle, variant);
         settle(program, SETTLED_AFTER);
-        emit_side(program, at, true, parts + middle, count - middle, variant);
+        emit_side(program, at, true, units + middle, count - middle, variant);
     }
     settle(program, SETTLED_AFTER);
 }
@@ -792,7 +849,8 @@ static void compile(struct program *program, uint32_t architecture, unsigned var
     sort_cases(program);
     judge_first(program, architecture, variant);
     cut(program);
-    emit_tree(program, program->parts, program->part_count, variant);
+    join(program);
+    emit_tree(program, program->units, program->unit_count, variant);
     settle(program, 0);
 }
 
