@@ -82,7 +82,10 @@ bool attending_begin(struct attending *attending, pid_t init, struct error *err)
 
 int attending_watched(const struct attending *attending)
 {
-    return attending->pidfd >= 0 ? attending->pidfd : attending->listener;
+    if (attending->pidfd >= 0)
+        return attending->pidfd;
+    bool asked_early = attending->listener < 0 && attending->attendant && attending->attendant->asked_early;
+    return asked_early ? attending->socket : attending->listener;
 }
 
 int attending_calls(const struct attending *attending)
@@ -92,9 +95,7 @@ int attending_calls(const struct attending *attending)
 
 int attending_patience(const struct attending *attending, int patience)
 {
-    int left = deadline_patience(&attending->next);
-
-    return left >= 0 && (patience < 0 || left < patience) ? left : patience;
+    return deadline_sooner(&attending->next, patience);
 }
 
 /* Nobody is left who could ask. */
@@ -140,6 +141,12 @@ enum attending_news attending_hear(struct attending *attending, short events, pi
 {
     if (attending->pidfd >= 0)
         return ATTENDING_ENDED;
+    if (attending->listener < 0) {
+        attending_look(attending);
+        if (attending->listener < 0)
+            fd_close(&attending->socket); /* there will be no command */
+        return ATTENDING_GOES_ON;
+    }
     if (events & POLLIN)
         return start(attending, init, err) ? ATTENDING_GOES_ON : ATTENDING_FAILED;
     desert(attending);

@@ -22,6 +22,7 @@ struct attendant {
     void *argument;
     int kept;            /* one of the supervisor's that it keeps as well; -1: none */
     bool at_once;        /* the command waits for it before its execve */
+    bool asked_early;    /* any call of the command's process may have to wait for it, before its execve, too */
     void (*ended)(void); /* once it has been there and is no more; NULL: nothing is left to be done */
 };
 
@@ -42,8 +43,8 @@ struct attending {
 /* Once pid 1 exists. */
 bool attending_begin(struct attending *attending, pid_t init, struct error *err);
 
-/* Once the command is there, and its filter with it. Not before: whoever sends the listener would have to
- * wait until the supervisor has heard of it, if they share a processor. */
+/* Once the command is there, and its filter with it. Not before, unless it may be asked early: whoever sends the
+ * listener would have to wait until the supervisor has heard of it, if they share a processor. */
 void attending_look(struct attending *attending);
 
 /* The descriptor whose news are to be heard (POLLIN); -1: none. */

@@ -35,3 +35,10 @@ int deadline_patience(const struct deadline *deadline)
     int64_t left = deadline->milliseconds - now();
     return left <= 0 ? 0 : left > day ? (int)day : (int)left;
 }
+
+int deadline_sooner(const struct deadline *deadline, int patience)
+{
+    int left = deadline_patience(deadline);
+
+    return left >= 0 && (patience < 0 || left < patience) ? left : patience;
+}

@@ -19,4 +19,7 @@ bool deadline_is_over(const struct deadline *deadline);
 /* For poll: milliseconds to wait at most, or -1. */
 int deadline_patience(const struct deadline *deadline);
 
+/* ... if others let it wait for `patience`. */
+int deadline_sooner(const struct deadline *deadline, int patience);
+
 #endif

@@ -456,15 +456,13 @@ static _Noreturn void run(struct init *init)
         !target_start(target, &to.command, &error))
         tell(init, REPORT_REFUSED, 0, error.text);
     hand_over_tree(init);
-    bool expected = target->doorman >= 0 || target->passed.count > 0;
     fd_close(&target->doorman);
     passed_let_go(&target->passed);
     if (target->status == JAIL_STATUS_NOT_EXECUTABLE || target->status == JAIL_STATUS_NOT_FOUND)
         tell(init, REPORT_NO_COMMAND, target->status, target->error.text);
     if (target->status != 0)
         tell(init, REPORT_REFUSED, 0, target->error.text);
-    if (expected)
-        report_send(init->control, REPORT_STARTED, 0, "");
+    report_send(init->control, REPORT_STARTED, 0, "");
 
     if (has_namespaces(init))
         init->lingering = linger(init->outside);

@@ -145,6 +145,8 @@ static enum jail_end start_in_namespaces(struct init *init, struct head_start *h
     supervised->init = head_start->child;
     supervised->control = head_start->control;
     supervised->doorman.socket = head_start->doorman;
+    supervised->placement = head_start->placement;
+    supervised->freed = deadline_after(SUPERVISE_FREES_AFTER);
     head_start->child = 0;
     if (!attending_begin(&supervised->doorman, supervised->init, err)) {
         kill(supervised->init, SIGKILL);

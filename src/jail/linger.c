@@ -18,6 +18,7 @@
 #include "base/passing.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 int linger(int outside)
@@ -37,9 +38,20 @@ int linger(int outside)
     return in_message[0];
 }
 
+/* Such instances end one after the other, and until then count as the user's, who has 128. So they do not
+ * linger where many runs are about: of what a user has lying in sockets the kernel takes no more than the
+ * sender may have files open. */
 void linger_too(int socket, int fd)
 {
+    enum { LYING_MAX = 64 }; /* each run has five */
     const char byte = 0;
+    struct rlimit before;
 
+    if (getrlimit(RLIMIT_NOFILE, &before) < 0)
+        return;
+    const struct rlimit few = {before.rlim_cur < LYING_MAX ? before.rlim_cur : LYING_MAX, before.rlim_max};
+    if (setrlimit(RLIMIT_NOFILE, &few) < 0)
+        return;
     passing_send(socket, &byte, sizeof byte, &fd, 1, MSG_DONTWAIT);
+    setrlimit(RLIMIT_NOFILE, &before);
 }

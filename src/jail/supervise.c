@@ -225,7 +225,17 @@ static int wait_for_news(struct supervised *run, struct pollfd polled[POLLED_COU
             (struct pollfd){.fd = run->watches[i].fd, .events = run->watches[i].vital ? 0 : POLLIN};
     const nfds_t count = POLLED_WATCHES + run->watch_count;
     int news = look_for_news(run, polled, count);
-    return news != 0 ? news : poll(polled, count, attending_patience(&run->doorman, patience));
+    patience = deadline_sooner(&run->freed, attending_patience(&run->doorman, patience));
+    return news != 0 ? news : poll(polled, count, patience);
+}
+
+/* Again and again, because pid 1 may be sent elsewhere yet. */
+static void free_init(struct supervised *run)
+{
+    if (!deadline_is_over(&run->freed))
+        return;
+    placement_keep(&run->placement, run->init, PLACEMENT_ANYWHERE);
+    run->freed = deadline_after(SUPERVISE_FREES_AFTER);
 }
 
 /* False if the run cannot go on. */
@@ -301,6 +311,7 @@ static bool hear_report(struct supervised *run, const struct report *report)
         log_error("%s", report->error.text);
         return true;
     case REPORT_STARTED:
+        run->freed = (struct deadline){0};
         attending_look(&run->doorman);
         for (size_t i = 0; i < run->passed_count; i++)
             close(run->passed[i]); /* nobody else is to hold it */
@@ -346,6 +357,7 @@ bool supervise(struct supervised *run, struct report *report, bool *timed_out)
             end_now(run);
             return false;
         }
+        free_init(run);
         /* Reports first: a stop that was reported before SIGCONT came is old. */
         if (polled[POLLED_REPORTS].revents) {
             if (!report_receive(run->control, report))

@@ -2,9 +2,11 @@
 #ifndef CLOCHE_JAIL_SUPERVISE_H
 #define CLOCHE_JAIL_SUPERVISE_H
 
+#include "base/placement.h"
 #include "jail/attendant.h"
 #include "jail/company.h"
 #include "jail/control.h"
+#include "jail/deadline.h"
 #include "jail/terminal.h"
 #include "jail/tripwire.h"
 #include "plan/plan.h"
@@ -25,6 +27,8 @@ struct supervised {
     const int *passed;                    /* descriptors that the command is to have instead of us */
     size_t passed_count;
     pid_t init;
+    struct placement placement; /* where pid 1 is kept until the command is there ... */
+    struct deadline freed;      /* ... or until then: that processor may be taken for good */
     int control;
     int signals; /* signalfd over supervise_signals(), not blocking */
     struct terminal terminal;
@@ -36,6 +40,9 @@ struct supervised {
     bool stop_asked;   /* a stop signal was passed on since the command last went on */
     bool interrupted;  /* the terminal's interrupt key was pressed */
 };
+
+/* Milliseconds: a launch takes fewer. */
+enum { SUPERVISE_FREES_AFTER = 5 };
 
 /* Says that a limit was hit. */
 void supervise_say_limit(const struct supervised *run, enum jail_limit limit, const char *words);

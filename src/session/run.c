@@ -123,6 +123,7 @@ static enum jail_end run_watched(struct session *session, char *const *argv, str
         .main = doorman_main,
         .argument = &session->plan,
         .at_once = session->plan.doorman.datagrams,
+        .asked_early = session->policy.seccomp.deny.count > 0,
         .ended = doorman_clear_away,
     };
     struct events events;

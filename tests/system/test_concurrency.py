@@ -354,3 +354,12 @@ def test_sockets_that_outlive_a_run_are_gone_a_moment_later(person):
                             capture_output=True, text=True, timeout=PATIENCE * 2, check=False)  # fmt: skip
     before, after = answer.stdout.split()
     assert before == after and (person.project / "new").exists(), answer
+
+
+def test_many_runs_one_after_the_other_leave_their_user_inotify_instances(person):
+    """There are 128 of them. What lingers of a run counts as one until the kernel has ended it."""
+    said = []
+    for _ in range(10):
+        runs = [start(person, "run", "sleep", "0.05") for _ in range(20)]
+        said += [run.communicate(timeout=PATIENCE)[1] for run in runs]
+    assert said == [""] * 200

@@ -12,7 +12,7 @@ import typing
 
 import pytest
 
-from judging import BUILD, PATIENCE
+from judging import BUILD, PATIENCE, start
 
 # Not the default, which hides most of a home: here a directory outside the project is in sight.
 POLICY = {"extends": ["preset:base"], "filesystem": {"allowWrite": ["."]}}
@@ -272,6 +272,19 @@ def test_a_call_that_the_policy_denies_is_refused_told_with_its_rule_and_not_per
     assert event["rule"]["path"] == "seccomp.deny[0]"
     assert event["hint"] == f"""-s '{{"seccomp": {{"deny": ["!{name}"]}}}}'"""
     assert file.stat().st_mode & 0o777 == 0o640 and not (glass.person.project / "made").exists()
+
+
+@pytest.mark.parametrize("name, command, status", [("execve", "true", 126), ("rt_sigaction", "true", 0),
+                                                   ("faccessat2", "true", 0), ("exit_group", "/nowhere", 127)])
+def test_a_denied_call_is_answered_before_the_command_is_there(person, name, command, status):
+    """Its process makes such calls between the filter and execve, while pid 1 waits for it."""
+    policy = json.dumps({**POLICY, "seccomp": {"deny": [name]}})
+    with start(person, "run", "-s", policy, "--", command) as run:
+        try:
+            _, said = run.communicate(timeout=PATIENCE)
+        finally:
+            run.kill()
+    assert run.returncode == status and f"system call {name}" in said
 
 
 # Names that a rule speaks of: what to try, what is refused, by which rule, and the hint.
