@@ -319,17 +319,18 @@ static bool shares_with_parent(const struct meter *meter, const struct process *
     return parent > 0 && syscall(SYS_kcmp, own_number(meter, process->id), parent, KCMP_VM, 0, 0) == 0;
 }
 
-/* Replaces the sums of a process by its share in them. */
-static void read_shares(const struct meter *meter, struct process *process)
+/* Replaces the sums of a process by its share in them. False: it has ended meanwhile, or its thread has. */
+static bool read_shares(const struct meter *meter, struct process *process)
 {
     char path[PATH_LENGTH + 16];
     char text[4096];
 
     snprintf(path, sizeof path, "%s/smaps_rollup", process->path);
     if (read_text(meter, path, text, sizeof text) == 0)
-        return;
+        return false;
     process->anonymous = kilobytes(text, "Pss_Anon:") + kilobytes(text, "SwapPss:");
     process->shared = kilobytes(text, "Pss_Shmem:");
+    return true;
 }
 
 /* One round over all processes. */
@@ -359,8 +360,9 @@ static void survey(const struct meter *meter, bool shares, struct memfds *memfds
             add_memfds_of(meter, id, memfds);
         if (shares && shares_with_parent(meter, &process))
             continue;
-        if (shares && process.anonymous + process.shared > 0)
-            read_shares(meter, &process);
+        /* The sums of one that has ended may have been its parent's, which made it by vfork(). */
+        if (shares && process.anonymous + process.shared > 0 && !read_shares(meter, &process))
+            read_process(meter, id, &process);
         *anonymous += process.anonymous;
         *shared += process.shared;
     }
