@@ -181,6 +181,13 @@ static _Noreturn void fail(const char *what)
     exit(1);
 }
 
+static void begin(struct program *program)
+{
+    program->length = 0;
+    program->leaving_count = 0;
+    program->aim = 0;
+}
+
 static void emit(struct program *program, uint16_t code, uint32_t value, uint8_t if_true, uint8_t if_false)
 {
     if (program->length == PROGRAM_MAX)
@@ -647,28 +654,26 @@ static void collect_cases(struct program *program, uint32_t architecture, unsign
 static bool answers_alike(const struct call_case *judged, unsigned variant, uint32_t *action)
 {
     static struct program trial;
-    bool alike = true;
     size_t answers = 0;
 
-    trial.length = 0;
-    trial.leaving_count = 0;
-    trial.aim = 0;
+    begin(&trial);
     judged->judge(&trial, variant);
     settle(&trial, 0);
     for (size_t i = 0; i < trial.length; i++) {
         if (BPF_CLASS(trial.code[i].code) != BPF_RET)
             continue;
-        alike = alike && (answers++ == 0 || trial.code[i].k == *action);
+        if (answers++ > 0 && trial.code[i].k != *action)
+            return false;
         *action = trial.code[i].k;
     }
-    return alike;
+    return true;
 }
 
 static void judge_less(struct program *program, unsigned variant)
 {
     for (size_t i = 0; i < program->case_count; i++) {
         struct call_case *judged = &program->cases[i];
-        uint32_t action;
+        uint32_t action = 0;
 
         if (judged->judge && answers_alike(judged, variant, &action))
             *judged = (struct call_case){.number = judged->number, .action = action};
@@ -835,8 +840,7 @@ static void emit_tree(struct program *program, const struct unit *units, size_t 
 
 static void compile(struct program *program, uint32_t architecture, unsigned variant, size_t *head_length)
 {
-    program->length = 0;
-    program->aim = 0;
+    begin(program);
     load(program, offsetof(struct seccomp_data, arch));
     emit(program, BPF_JMP | BPF_JEQ | BPF_K, architecture, 1, 0);
     answer(program, error(EPERM));

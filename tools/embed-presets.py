@@ -79,7 +79,7 @@ def is_plain(text):
 
 
 def is_rule_about_a_user(rule):
-    """What a person could not read anyway: the shape that all rules of the presets have."""
+    """The shape that all rules of the presets have: they hide from root what others cannot read anyway."""
     return (
         isinstance(rule, dict)
         and sorted(rule) == ["access", "path", "when"]
@@ -92,7 +92,7 @@ def is_rule_about_a_user(rule):
 def c_entry(place, entry):
     if place.startswith("rules["):
         return (
-            f'    {{.text = SLICE(\n{c_string(entry["path"])}), .place = "{place}", .plain = true, '
+            f'    {{.text = SLICE(\n{c_string(entry["path"])}), .place = "{place}", '
             f'.access = "{entry["access"]}", .user = "{entry["when"]["user"]}"}},\n'
         )
     if isinstance(entry, str):

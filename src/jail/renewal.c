@@ -85,8 +85,7 @@ int renewal_patience(const struct renewal *renewal, int patience)
 {
     if (renewal->scratch < 0 || (renewal->changes >= 0 && !renewal->blind))
         return patience;
-    int left = deadline_patience(&renewal->due);
-    return patience >= 0 && patience < left ? patience : left;
+    return deadline_sooner(&renewal->due, patience);
 }
 
 /* ---- hearing of it ---- */

@@ -309,8 +309,7 @@ static _Noreturn void become(struct target *target)
 
 bool target_start(struct target *target, pid_t *pid, struct error *err)
 {
-    /* The child begins here, too: another processor would have to be woken for it. */
-    placement_keep(&target->placement, 0, placement_here(&target->placement));
+    /* The child begins here, where the supervisor keeps us: another processor would have to be woken for it. */
     pid_t child = vfork();
 
     if (child == 0)

@@ -10,9 +10,8 @@ struct preset_entry {
     bool plain;         /* an absolute path, or one behind "~/", that needs nothing else put in or taken out */
     const char *place;  /* where it stands, in the words that place_text would find */
     const char *tokens; /* of an object, for json_from_tokens, instead of the text */
-    const char
-        *access; /* of an entry of "rules": what `user`, a pattern, has of the path, which is plain and absolute */
-    const char *user;
+    const char *access; /* of an entry of "rules", whose text is an absolute path and plain: what it gives ... */
+    const char *user;   /* ... to whom, a pattern */
 };
 
 /* The long lists need no parsing, no copy and no words made up for their places:
