@@ -35,6 +35,7 @@ void _init(void);
 void _fini(void);
 
 /* Of the library. */
+const char *_dl_get_origin(void);
 extern char **__environ;
 extern void *__libc_stack_end;
 extern int __libc_enable_secure;
@@ -65,6 +66,15 @@ long __x86_rep_movsb_threshold = BY_ONE_INSTRUCTION;
 long __x86_rep_movsb_stop_threshold = NOT_FOR_CACHES;
 long __x86_rep_stosb_threshold = BY_ONE_INSTRUCTION;
 int __x86_string_control;
+
+/* Where the program lies matters only to who loads parts of it from beside itself. To learn it the
+ * library reads a link in /proc, for which the kernel first makes what is not there yet. */
+const char *_dl_get_origin(void)
+{
+    const intptr_t unknown = -1;
+
+    return (const char *)unknown;
+}
 
 static void call_last(void *unused)
 {

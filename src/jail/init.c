@@ -229,6 +229,13 @@ static bool make_overlays_aside(void *argument, struct error *err)
     return mounts_make_overlays(aside->mounts, most, err);
 }
 
+static bool hide_aside(void *argument, struct error *err)
+{
+    const struct aside *aside = argument;
+
+    return mounts_hide(aside->mounts, err);
+}
+
 static bool set_up_network_aside(void *argument, struct error *err)
 {
     const struct aside *aside = argument;
@@ -237,12 +244,19 @@ static bool set_up_network_aside(void *argument, struct error *err)
     return init->network->set_up_inside(init->network->argument, init->inside, err);
 }
 
+/* Whoever sets up the network inside has enough to do. */
+static own_network_work *later_of(const struct init *init, bool beside)
+{
+    if (init->network)
+        return set_up_network_aside;
+    return beside ? hide_aside : NULL;
+}
+
 static bool set_up_namespaces(const struct init *init, struct beginning *beginning, struct error *err)
 {
     const struct plan *plan = init->target.plan;
     struct own_network *network = &beginning->network;
     struct aside *aside = &beginning->aside;
-    own_network_work *inside = init->network ? set_up_network_aside : NULL;
     bool beside = mounts_descriptors(plan) <= OWN_NETWORK_DESCRIPTORS;
     bool helped = beside && mounts_have_overlays(plan);
     struct rlimit raised;
@@ -251,12 +265,17 @@ static bool set_up_namespaces(const struct init *init, struct beginning *beginni
         return false;
     mounts_expect(&beginning->mounts, plan);
     *aside = (struct aside){.init = init, .mounts = &beginning->mounts};
-    own_network_then(network, helped ? make_overlays_aside : NULL, inside, aside);
+    own_network_then(network, helped ? make_overlays_aside : NULL, later_of(init, beside), aside);
+    if (init->network)
+        own_network_call(network);
     if (!beside && !own_network_enter(network, err))
         return false;
-    if (!mounts_prepare(&beginning->mounts, err) || (helped && !own_network_wait(network, err)))
+    if (!mounts_prepare(&beginning->mounts, err) || (helped && !own_network_wait(network, err)) ||
+        !mounts_attach(&beginning->mounts, err))
         return false;
-    return mounts_attach(&beginning->mounts, err) && own_network_enter(network, err);
+    if (!init->network)
+        own_network_call(network);
+    return mounts_hide(&beginning->mounts, err) && own_network_enter(network, err);
 }
 
 static bool set_up_confined(struct init *init, struct error *err)

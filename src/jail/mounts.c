@@ -5,6 +5,11 @@
  * second attaches, in the plan's order, at places resolved in the new tree. So
  * no step can see, or be led astray by, what another one did (attacks 2, 4).
  *
+ * Masks come last, each made when its turn has come: they show nothing of the host's,
+ * so what the tree is by then does not matter. Nothing lies below a mask, and so none
+ * lies below another one: in which order they are attached, or by how many at once,
+ * does not matter either. They are most of what there is to attach.
+ *
  * Whatever fails refuses the run: a mask that is not there is a hole. */
 #include "jail/mounts.h"
 
@@ -35,9 +40,10 @@ void prepared_add(struct arena *arena, struct prepared *prepared, int mount, con
 size_t mounts_descriptors(const struct plan *plan)
 {
     const size_t devices_and_proc = 72;
-    size_t count = devices_and_proc + (plan ? plan->step_count : 0);
+    size_t count = devices_and_proc;
 
     for (size_t i = 0; plan && i < plan->step_count; i++) {
+        count += !step_is_mask(&plan->steps[i]);
         if (plan->steps[i].kind == STEP_DEVICES)
             count += plan->steps[i].entry_count;
     }
@@ -122,25 +128,17 @@ static bool prepare_bind(const struct step *step, struct prepared *prepared, str
            mountfd_clone(place, "", step->writable ? MOUNT_SAFE : MOUNT_SAFE_READ_ONLY, &prepared->mount, err);
 }
 
-static bool is_plain_mask(const struct step *step)
-{
-    return step->kind == STEP_HIDE_DIRECTORY && step_is_mask(step);
-}
-
 /* One that tells where it is worth it; one that does not holds as well. */
-static bool clone_mask(const struct plan *plan, size_t number, const struct mounts *mounts, struct prepared *prepared,
-                       struct error *err)
+static bool clone_mask(const struct mounts *mounts, size_t number, int *mask, struct error *err)
 {
-    const struct step *step = &plan->steps[number];
+    const struct step *step = &mounts->plan->steps[number];
     char name[DIRECTORY_NAME_MAX];
 
     directory_name(number, name);
-    if (step->watched && mounts->tripwire.tree >= 0 &&
-        mountfd_clone(mounts->tripwire.tree, name, 0, &prepared->mount, err))
+    if (step->watched && mounts->tripwire.tree >= 0 && mountfd_clone(mounts->tripwire.tree, name, 0, mask, err))
         return true;
     return mountfd_clone(mounts->scratch.read_only,
-                         step->kind == STEP_HIDE_FILE ? MASK_HIDDEN_FILE : MASK_HIDDEN_DIRECTORY, 0, &prepared->mount,
-                         err);
+                         step->kind == STEP_HIDE_FILE ? MASK_HIDDEN_FILE : MASK_HIDDEN_DIRECTORY, 0, mask, err);
 }
 
 /* What this plan wants to have in /dev besides. */
@@ -170,7 +168,7 @@ static bool prepare_writable(const struct plan *plan, size_t number, struct moun
     case STEP_ROOT_EMPTY:
         return make_directory(step, number, step->mode, scratch, &directory, err);
     case STEP_HIDE_DIRECTORY:
-        return is_plain_mask(step) || make_directory(step, number, step->mode, scratch, &directory, err);
+        return step_is_mask(step) || make_directory(step, number, step->mode, scratch, &directory, err);
     case STEP_PRIVATE:
         return make_directory(step, number, step->mode, scratch, &directory, err) &&
                (!step->writable || clone_directory(number, scratch->tree, prepared, err));
@@ -204,6 +202,7 @@ static bool prepare_read_only(const struct plan *plan, size_t number, struct mou
     case STEP_PIN:
     case STEP_OVERLAY:
     case STEP_SESSION:
+    case STEP_HIDE_FILE:
         return true;
     case STEP_PRIVATE:
         return step->writable || clone_directory(number, scratch, prepared, err);
@@ -216,10 +215,7 @@ static bool prepare_read_only(const struct plan *plan, size_t number, struct mou
     case STEP_BIND:
         return prepare_bind(step, prepared, err);
     case STEP_HIDE_DIRECTORY:
-        return is_plain_mask(step) ? clone_mask(plan, number, mounts, prepared, err)
-                                   : clone_directory(number, scratch, prepared, err);
-    case STEP_HIDE_FILE:
-        return clone_mask(plan, number, mounts, prepared, err);
+        return step_is_mask(step) || clone_directory(number, scratch, prepared, err);
     case STEP_EMPTY_FILE:
         return mountfd_clone(scratch, MASK_EMPTY_FILE, 0, &prepared->mount, err);
     case STEP_PROC:
@@ -250,14 +246,23 @@ static bool pin(const struct step *step, struct error *err)
            mountfd_attach(mount, step->path, err);
 }
 
-/* Masks are made anew while the command runs, and can be cloned only from what is in the
- * mount namespace; with the old root, scratch would leave it. The sandbox's own /dev will
- * cover it there, too. */
+static bool has_masks(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->step_count; i++) {
+        if (step_is_mask(&plan->steps[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Masks are made later, and anew while the command runs, and can be cloned only from what is
+ * in the mount namespace; with the old root, scratch would leave it. The sandbox's own /dev
+ * will cover it there, too. */
 static bool replace_root(const struct mounts *mounts, int root, struct error *err)
 {
-    int along = renewal_is_needed(mounts->plan) ? mounts->scratch.tree : -1;
+    bool needed = has_masks(mounts->plan) || renewal_is_needed(mounts->plan);
 
-    return mountfd_replace_root(root, along, "dev", err);
+    return mountfd_replace_root(root, needed ? mounts->scratch.tree : -1, "dev", err);
 }
 
 static bool attach(struct mounts *mounts, const struct step *step, const struct prepared *prepared, struct error *err)
@@ -399,7 +404,21 @@ bool mounts_attach(struct mounts *mounts, struct error *err)
         return false;
     for (size_t i = 0; i < plan->step_count; i++) {
         struct slice path = plan->steps[i].path;
-        if (!attach(mounts, &plan->steps[i], &mounts->prepared[i], err))
+        if (!step_is_mask(&plan->steps[i]) && !attach(mounts, &plan->steps[i], &mounts->prepared[i], err))
+            return error_wrap(err, "%.*s", (int)path.len, path.ptr);
+    }
+    return true;
+}
+
+bool mounts_hide(struct mounts *mounts, struct error *err)
+{
+    const struct plan *plan = mounts->plan;
+    size_t i;
+
+    while ((i = atomic_fetch_add(&mounts->hidden, 1)) < plan->step_count) {
+        struct slice path = plan->steps[i].path;
+        FD_CLEANUP int mask = -1;
+        if (step_is_mask(&plan->steps[i]) && !(clone_mask(mounts, i, &mask, err) && mountfd_attach(mask, path, err)))
             return error_wrap(err, "%.*s", (int)path.len, path.ptr);
     }
     return true;

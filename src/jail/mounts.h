@@ -15,7 +15,7 @@ struct part {
     const char *name;
 };
 
-/* A step's mount, made before anything changed and not attached yet. */
+/* A step's mount, made before anything changed and not attached yet; masks have none. */
 struct prepared {
     int mount;
     struct part *parts;
@@ -53,6 +53,7 @@ struct mounts {
     const struct plan *plan;
     struct prepared *prepared; /* of each of its steps */
     atomic_size_t overlaid;    /* the steps before this one that are overlays are made, or somebody is at it */
+    atomic_size_t hidden;      /* ... and the masks before this one are attached */
     struct scratch scratch;
     int host_devices;      /* the host's /dev, which scratch covers */
     int devices_directory; /* the directory that /dev will show */
@@ -71,11 +72,13 @@ bool mounts_begin(const struct outset *outset, struct arena *arena, struct mount
 /* The plan is known now, and stays where it is. */
 void mounts_expect(struct mounts *mounts, const struct plan *plan);
 bool mounts_prepare(struct mounts *mounts, struct error *err);
-/* When nobody prepares any more. */
+/* When nobody prepares any more. All but masks. */
 bool mounts_attach(struct mounts *mounts, struct error *err);
+/* Masks, when all else is attached. */
+bool mounts_hide(struct mounts *mounts, struct error *err);
 
-/* A part of preparing that another thread may help with: each takes what nobody has
- * taken, and makes `most` of them at most. */
+/* A part of preparing that another thread may help with, as with hiding: each takes what nobody
+ * has taken. It makes `most` of them at most. */
 bool mounts_have_overlays(const struct plan *plan);
 bool mounts_make_overlays(struct mounts *mounts, size_t most, struct error *err);
 

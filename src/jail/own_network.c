@@ -1,7 +1,8 @@
 /* A network namespace takes the kernel longer than any other step of a launch, and
  * nothing but the network needs it. So a thread makes it, and brings its loopback
- * up, while pid 1 makes the mounts; and besides whatever else can be done beside those,
- * what is waited for first. pid 1 then enters it, and the thread is gone. */
+ * up, while pid 1 makes the mounts; and besides whatever else can be done beside those:
+ * what is waited for first, and what pid 1 calls it for later. pid 1 then enters it, and
+ * the thread is gone. */
 #include "jail/own_network.h"
 
 #include "base/fd.h"
@@ -11,6 +12,7 @@
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -55,9 +57,28 @@ static void take_soon(sem_t *semaphore)
         ;
 }
 
+/* It must be gone: a signal for pid 1 that the kernel gave to it instead would be lost, and if
+ * that tells of the command's end the run would not end. */
+static void join_soon(pthread_t thread)
+{
+    for (size_t i = 0; i < LOOKS_MAX; i++) {
+        if (pthread_tryjoin_np(thread, NULL) == 0)
+            return;
+        sched_yield();
+    }
+    pthread_join(thread, NULL);
+}
+
 static bool work(struct own_network *own, own_network_work *what)
 {
     return !what || what(own->argument, &own->error);
+}
+
+static bool work_when_called(struct own_network *own, own_network_work *what)
+{
+    if (what)
+        take_soon(&own->called);
+    return work(own, what);
 }
 
 /* Nothing is done after what fails: without the namespace, it would be done to the
@@ -75,7 +96,7 @@ static void *make(void *argument)
     good = good && work(own, own->soon);
     own->failed_soon = !good;
     sem_post(&own->done);
-    own->failed_later = good && !((early || loopback_up(own)) && work(own, own->later));
+    own->failed_later = good && !((early || loopback_up(own)) && work_when_called(own, own->later));
     return NULL;
 }
 
@@ -97,6 +118,7 @@ bool own_network_begin(struct own_network *own, int any, struct error *err)
     own->space = -1;
     sem_init(&own->told, 0, 0);
     sem_init(&own->done, 0, 0);
+    sem_init(&own->called, 0, 0);
     int errnum = pthread_attr_init(&attributes);
     if (errnum == 0) {
         pthread_attr_setstacksize(&attributes, STACK_SIZE);
@@ -118,11 +140,17 @@ void own_network_then(struct own_network *own, own_network_work *soon, own_netwo
         sem_post(&own->told);
 }
 
+void own_network_call(struct own_network *own)
+{
+    if (own->begun)
+        sem_post(&own->called);
+}
+
 bool own_network_enter(struct own_network *own, struct error *err)
 {
     if (!own->begun)
         return true;
-    pthread_join(own->thread, NULL);
+    join_soon(own->thread);
     own->begun = false;
     FD_CLEANUP int space = own->space;
     if (own->failed_soon || own->failed_later) {

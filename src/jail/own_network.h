@@ -17,7 +17,8 @@ struct own_network {
     void *argument;
     pthread_t thread;
     sem_t done;
-    int space; /* the namespace; -1: there is none */
+    sem_t called; /* for what comes later */
+    int space;    /* the namespace; -1: there is none */
     bool forbidden;
     bool failed_soon; /* `error` tells why, and nothing was done after it */
     bool failed_later;
@@ -34,6 +35,9 @@ bool own_network_begin(struct own_network *own, int any, struct error *err);
  * what comes later can count on its loopback. To be told it once, and as soon as it is known: it
  * waits for that. Without a thread nothing is done. */
 void own_network_then(struct own_network *own, own_network_work *soon, own_network_work *later, void *argument);
+
+/* The time for what comes later has come; once. */
+void own_network_call(struct own_network *own);
 
 /* Waits until it has done what was to be done soon, if there is a thread; once. */
 bool own_network_wait(struct own_network *own, struct error *err);

@@ -294,30 +294,43 @@ def test_callers_of_the_doorman_keep_their_processors(person):
 
 
 @pytest.mark.parametrize("network", ["none", "filtered", "host"])
-@pytest.mark.parametrize("masks", [20, 600])
-def test_masks_and_copied_caches_are_made_beside_the_network(person, masks, network):
+@pytest.mark.parametrize("masks, kept", [(20, 0), (600, 0), (20, 600)])
+def test_masks_and_copied_caches_are_made_beside_the_network(person, masks, kept, network):
     """A thread makes the network and what may be made beside it, unless there are too many descriptors for that."""
     cache = person.file(person.home / ".cache/tool/index", "of the host")
-    for number in range(masks):
-        person.file(f"secrets/secret{number}", "secret")
-    policy = {"extends": ["preset:dev"], "network": {"mode": network}, "filesystem": {
-        "denyRead": [str(person.project / f"secrets/secret{number}") for number in range(masks)]}}
+    secrets = [str(person.file(f"secrets/secret{number}", "secret")) for number in range(masks)]
+    held = [str(person.file(f"held/held{number}", "held")) for number in range(kept)]
+    policy = {"extends": ["preset:dev"], "network": {"mode": network},
+              "filesystem": {"denyRead": secrets, "denyWrite": held}}
     if network == "filtered":
         policy["network"]["allowedDomains"] = ["example.org"]
     code = f"""
 import pathlib
-def hidden(number):
+def refused(path, mode):
     try:
-        return not open(f"secrets/secret{{number}}")
-    except PermissionError:
+        return not open(path, mode)
+    except OSError:
         return True
 cache = pathlib.Path({str(cache)!r})
 before = cache.read_text()
 cache.write_text("of the run")
-print(json.dumps([sum(map(hidden, range({masks}))), before, cache.read_text()]))
+print(json.dumps([sum(refused(f"secrets/secret{{number}}", "r") for number in range({masks})),
+                  sum(refused(f"held/held{{number}}", "r+") for number in range({kept})), before, cache.read_text()]))
 """
-    assert probe(person, code, policy=policy) == [masks, "of the host", "of the run"]
+    assert probe(person, code, policy=policy) == [masks, kept, "of the host", "of the run"]
     assert cache.read_text() == "of the host"
+
+
+def test_masks_need_no_descriptors_of_their_own(person):
+    masks = 400
+    secrets = [str(person.file(f"secrets/secret{number}", "secret")) for number in range(masks)]
+    policy = person.file("../policy.json", {"filesystem": {"denyRead": secrets}})
+    script = f"""for i in $(seq 0 {masks - 1}); do cat secrets/secret$i && echo $i; done 2>/dev/null; echo end; cat plain"""
+    person.file("plain", "plain")
+    done = subprocess.run(["sh", "-c", 'ulimit -n 200; exec "$@"', "sh", person.binaries / "cloche", "run", "-s", policy, "-c", script],
+                          cwd=person.project, env=person.environment, capture_output=True, text=True, check=False,
+                          timeout=PATIENCE, **as_person(person))  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "end\nplain"), done
 
 
 def test_pid_1_is_one_thread_in_the_commands_network(person):
