@@ -242,6 +242,7 @@ void doorman_main(void *argument, int socket, int records, pid_t init, atomic_ui
     /* The supervisor's memory, and pid 1's: not for one that hostile arguments come to. */
     if (!arena_part(plan->policy->arena) || !open_host(&house))
         _exit(1);
+    rename_index(plan->policy, &house.renames);
     if (!receive_tree(&house, socket) || !refuse_note_denied(&house) || !enter(init) || !name_note_mounts(&house) ||
         !pool_make(&house))
         _exit(1);

@@ -4,6 +4,7 @@
 
 #include "doorman/made.h"
 #include "plan/plan.h"
+#include "policy/rename.h"
 
 #include <stdatomic.h>
 #include <sys/types.h>
@@ -32,6 +33,7 @@ struct handed_in {
 struct house {
     const struct plan *plan;
     const struct policy *policy;
+    struct renames renames;
     int listener;
     int ruleset; /* of the run's Landlock rules; -1: none */
     int records; /* what the supervisor is told goes here (records.h); -1: nothing */

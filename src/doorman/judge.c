@@ -9,7 +9,6 @@
 #include "policy/decide.h"
 #include "policy/git_layout.h"
 #include "policy/protect.h"
-#include "policy/rename.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -375,7 +374,7 @@ int judge_link_name(struct house *house, const struct name *name)
     if (name->kind != NAME_KNOWN)
         return 0;
     /* It would choose what a rule about something below it speaks of. */
-    if (policy_names_below(house->policy, path) || grants_lead_by(house, path, false))
+    if (rename_names_below(&house->renames, path) || grants_lead_by(house, path, false))
         return EACCES;
     if (!protect_is_prefix(house->policy, path) ||
         decide_real_path(house->policy, OPERATION_WRITE, path).backing != BACKING_HOST)
@@ -477,7 +476,7 @@ static int judge_directory_move(struct house *house, int directory, struct slice
         return EACCES;
     if (!made_here && (holds_protected(house, directory, from) || is_old_checkout(house, directory, from)))
         return EACCES;
-    return policy_rename_escapes(house->policy, from, to) ? EBUSY : 0;
+    return rename_escapes(&house->renames, from, to) ? EBUSY : 0;
 }
 
 int judge_move(struct house *house, const struct place *place, const struct entry_name *source,

@@ -289,7 +289,6 @@ struct policy {
     /* Built by policy_resolve. */
     struct map *by_path;  /* what a literal rule really names -> struct rule_chain */
     struct map *passages; /* directories that lead to something readable */
-    struct map *spoken;   /* directories below which a literal rule speaks -> what it does, see rename.h */
     struct path_rule **patterns;
     size_t pattern_count;
 };

@@ -26,56 +26,45 @@ static bool is_apart(const struct path_rule *rule)
     return rule->list == LIST_BUILT_IN || narrows(rule);
 }
 
-static void mark_above(struct policy *policy, struct slice path, bool narrow)
+static void mark_above(struct renames *renames, struct slice path, bool narrow)
 {
     const char *mark = narrow ? &narrows_below : &grants_below;
 
     while (path.len > 1) {
         path = path_parent(path);
-        void **place = map_at(policy->spoken, path);
+        void **place = map_at(&renames->marks, path);
         if (*place == mark || *place == &narrows_below)
             return;
         *place = (void *)(uintptr_t)mark;
     }
 }
 
-void rename_index(struct policy *policy)
+void rename_index(const struct policy *policy, struct renames *renames)
 {
-    policy->spoken = ARENA_NEW(policy->arena, struct map);
-    *policy->spoken = map_in(policy->arena);
+    *renames = (struct renames){.policy = policy, .marks = map_in(policy->arena)};
     for (size_t i = 0; i < policy->paths.count; i++) {
         const struct path_rule *rule = &policy->paths.items[i];
         if (rule->dropped)
             continue;
         if (rule->pattern.literal || rule->widened)
-            mark_above(policy, rule->real, is_apart(rule));
+            mark_above(renames, rule->real, is_apart(rule));
         else if (narrows(rule) && !rule->at_start)
             /* A link at the directory that it begins with would lead elsewhere what somebody puts there by its name. */
-            mark_above(policy, path_join(policy->arena, rule->real, SLICE("*")), true);
+            mark_above(renames, path_join(policy->arena, rule->real, SLICE("*")), true);
         for (size_t j = 0; rule->list == LIST_DENY_WRITE && j < rule->link_count; j++)
-            mark_above(policy, rule->links[j].at, true);
+            mark_above(renames, rule->links[j].at, true);
     }
 }
 
-bool policy_names_below(const struct policy *policy, struct slice directory)
+bool rename_names_below(const struct renames *renames, struct slice directory)
 {
-    return map_get(policy->spoken, directory) == &narrows_below;
+    return map_get(&renames->marks, directory) == &narrows_below;
 }
 
-bool policy_narrows_below(const struct policy *policy, struct slice directory)
+bool rename_escapes(const struct renames *renames, struct slice from, struct slice to)
 {
-    if (policy_names_below(policy, directory))
-        return true;
-    for (size_t i = 0; i < policy->pattern_count; i++) {
-        if (narrows(policy->patterns[i]) && pattern_speaks_below(&policy->patterns[i]->pattern, directory))
-            return true;
-    }
-    return false;
-}
-
-bool policy_rename_escapes(const struct policy *policy, struct slice from, struct slice to)
-{
-    const void *marks[] = {map_get(policy->spoken, from), map_get(policy->spoken, to)};
+    const struct policy *policy = renames->policy;
+    const void *marks[] = {map_get(&renames->marks, from), map_get(&renames->marks, to)};
     bool grants_differ = marks[0] || marks[1];
     bool narrowed = false;
 

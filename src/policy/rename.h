@@ -2,28 +2,30 @@
 #ifndef CLOCHE_POLICY_RENAME_H
 #define CLOCHE_POLICY_RENAME_H
 
+#include "base/map.h"
 #include "policy/model.h"
 
-/* Builds the index that the questions below are answered from; called by
- * policy_resolve, when rules are resolved and indexed. */
-void rename_index(struct policy *policy);
+/* What the questions below are answered from. Only who is asked them needs it: it is not made with a policy. */
+struct renames {
+    const struct policy *policy;
+    struct map marks; /* directories below which a rule that names a path speaks -> what it does there */
+};
 
-/* Both only read the policy: several threads may ask at once. Directories are
- * normal, free of links, and themselves writable: that is asked of decide(). */
+/* Of a policy that is resolved, in its arena. */
+void rename_index(const struct policy *policy, struct renames *renames);
 
-/* Does a rule take something away strictly below `directory`? A directory that
- * carries such a thing cannot be renamed (attacks 5, 112). */
-bool policy_narrows_below(const struct policy *policy, struct slice directory);
+/* Both only read: several threads may ask at once. Directories are normal, free of links, and
+ * themselves writable: that is asked of decide(). */
 
-/* The same for rules that name a path, without patterns. A link made at such a name
- * would lead whoever follows the rule's path (the next run to its own policy) to
+/* Does a rule that names a path take something away strictly below `directory`? A link made at
+ * such a name would lead whoever follows the rule's path (the next run to its own policy) to
  * what lies behind the link. */
-bool policy_names_below(const struct policy *policy, struct slice directory);
+bool rename_names_below(const struct renames *renames, struct slice directory);
 
-/* May something below `from` be judged otherwise at the same place below `to`?
+/* May something below `from` be judged otherwise at the same place below `to` (attacks 5, 112)?
  * Then the rename would carry it out of reach of a rule, or bring under a rule what
  * nobody could have made there. True as well when it cannot be told. Protected
  * names are another matter: see protect_rests. */
-bool policy_rename_escapes(const struct policy *policy, struct slice from, struct slice to);
+bool rename_escapes(const struct renames *renames, struct slice from, struct slice to);
 
 #endif

@@ -21,7 +21,6 @@
 #include "policy/decide.h"
 #include "policy/git_layout.h"
 #include "policy/protect.h"
-#include "policy/rename.h"
 
 bool rule_is_visible(const struct path_rule *rule)
 {
@@ -593,7 +592,6 @@ void policy_resolve(struct policy *policy, const struct tree *tree, struct probl
 
     follow_sockets(policy, tree);
     build_index(policy);
-    rename_index(policy);
     if (!policy->around.project_is_named && policy->around.personality == PERSONALITY_CLOCHE)
         judge_project(policy, problems);
 }
