@@ -7,8 +7,8 @@
  * are made before the root changes.
  *
  * `userxattr` is what a user namespace may use. tmpfs stores such attributes
- * from 6.6; before, the kernel mounts the overlay without them, and making a
- * directory where one of the host's was removed gives EIO. */
+ * from 6.6; before, the kernel mounts the overlay without them, and removing a
+ * directory of the host's that is not empty gives EIO (doctor tells). */
 #include "jail/mounts.h"
 
 #include "base/fd.h"

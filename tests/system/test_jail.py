@@ -143,17 +143,28 @@ def test_caches_are_copied_on_write_and_the_copy_is_discarded(person):
     person.file("../.npm/package/file", "original")
     cache = person.home / ".npm"
     results = probe(person, f"""
-import shutil
 os.chdir({str(cache)!r})
 read = open("package/file").read()
 write("package/file")
 changed = open("package/file").read()
-shutil.rmtree("package")
-os.mkdir("package")
+os.unlink("package/file")
 print(json.dumps([read, changed, os.listdir("package"), attempt(open, "new", "w")]))""")
     assert results == ["original", "changedl", [], 0]
     assert (cache / "package/file").read_text() == "original"
     assert os.listdir(cache) == ["package"]
+
+
+def test_directories_can_be_removed_from_copied_caches_where_doctor_says_so(person):
+    """Overlays need attributes for it that tmpfs has from Linux 6.6."""
+    person.file("../.npm/package/file", "original")
+    found = json.loads(person.cloche("doctor", "--json").stdout)
+    overlay = next(finding for finding in found["findings"] if finding["id"] == "overlay")
+    results = probe(person, f"""
+os.chdir({str(person.home / ".npm")!r})
+os.unlink("package/file")
+print(json.dumps([attempt(os.rmdir, "package"), attempt(os.mkdir, "package")]))""")
+    assert results == ([0, 0] if overlay["status"] == "ok" else [errno.EIO, errno.EEXIST]), overlay
+    assert (person.home / ".npm/package/file").read_text() == "original"
 
 
 def test_caches_that_are_not_there_can_be_made_and_are_gone_afterwards(person):
