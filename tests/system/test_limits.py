@@ -4,6 +4,7 @@ Every hog stands beside one that stays just below the limit and must not notice 
 (attack 71). Judged from outside: how long it took, what was left, what was said.
 """
 
+import errno
 import os
 import pathlib
 import signal
@@ -155,7 +156,10 @@ try:
 except (ValueError, OSError):
     pass
 """ + FORKS.format(count=15))
-    assert answer.stdout.split() == ["10", "11"]
+    most, error = (int(word) for word in answer.stdout.split())
+    # RLIMIT_NPROC counts the doorman's threads, which the attempts above have called in.
+    by_user = counted.explain("--pids", "100")["limitsHeldBy"]["processes"] == "rlimit"
+    assert (2 <= most <= 10 if by_user else most == 10) and error == errno.EAGAIN, answer
 
 
 # Memory
