@@ -251,6 +251,20 @@ def test_kernel_that_attaches_parts_only_to_what_is_attached_gets_the_same_mount
     assert sorted(old.stdout.splitlines()) == sorted(person.cloche("run", *shown).stdout.splitlines())
 
 
+def test_mask_that_one_of_two_threads_cannot_attach_refuses_the_run(person):
+    """Both attach masks, and calls are counted for each: pid 1 can do without its third one, and the other thread cannot."""
+    secrets = [str(person.file(f"secrets/secret{number}", "secret")) for number in range(200)]
+    policy = person.file("../policy.json", {"extends": ["preset:dev"], "filesystem": {"denyRead": secrets}})
+    words = [person.binaries / "cloche", "run", "-s", policy, "touch", "made"]
+    faults = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=move_mount", "-e", "inject=move_mount:error=EINVAL:when=3"]
+    common = {"cwd": person.project, "env": person.environment, "stdin": subprocess.DEVNULL, "capture_output": True,
+              "text": True, "timeout": PATIENCE, "check": False, **as_person(person)}  # fmt: skip
+    done = subprocess.run([*faults, *words], **common)
+    assert done.returncode == 125 and "cannot mount on" in done.stderr and not (person.project / "made").exists(), done
+    done = subprocess.run(words, **common)
+    assert done.returncode == 0 and (person.project / "made").exists(), done
+
+
 def test_names_are_judged_alike_on_a_kernel_that_does_not_list_mounts(person):
     listmount, enosys = "458", "38"
     old = ["/usr/bin/python3", "-", "answer", listmount, enosys]
