@@ -22,6 +22,7 @@
  *                     with landlock: [{kind, path, access, writable, rule: {file, path}}]
  *   network           {mode, allowed: [{text, file, path}], denied: [...]}
  *   environment       {inside: [name], heldBack: [name]}
+ *   descriptors       [number]: those the command is given beyond the standard ones
  *   limits            {name: number}
  *   limitsHeldBy      {memory, processes}: cgroup, pid_max, rlimit, samples, or
  *                     nothing: there is no such limit, or it is in refusals

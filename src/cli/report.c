@@ -251,6 +251,19 @@ static void append_objections(const struct options *options, const struct sessio
     }
 }
 
+/* Beyond the standard ones. */
+static void append_descriptors(const struct session *session, struct text *out)
+{
+    const struct session_request *request = session->request;
+
+    if (request->passed_count == 0)
+        return;
+    text_append_string(out, "descriptors ");
+    for (size_t i = 0; i < request->passed_count; i++)
+        text_appendf(out, " %d", request->passed[i]);
+    text_append_string(out, "  (command line: --pass-fd)\n");
+}
+
 void report_plan(const struct options *options, const struct session *session, struct text *out)
 {
     struct arena *arena = session->arena;
@@ -266,13 +279,14 @@ void report_plan(const struct options *options, const struct session *session, s
     text_append_byte(out, '\n');
     append_network(session, out);
     append_environment(session, out);
+    append_descriptors(session, out);
     append_limits(plan, out);
     text_appendf(out, "filter       %s\n", plan->filter_enabled ? "on" : "off");
     append_doorman(session, out);
     if (plan->keep_file_capabilities)
         text_append_string(out, "capabilities files: CHOWN, DAC_OVERRIDE, FOWNER, FSETID, SETUID, SETGID\n");
     text_append_string(out, plan->backend == BACKEND_LANDLOCK ? "\nfiles, as Landlock grants them:\n"
-                                                              : "\nfiles, in the order the jail makes them:\n");
+                                                              : "\nfiles, from the outside in:\n");
     plan_print(plan, out);
     append_holds(options, session, out);
     append_objections(options, session, out);
@@ -476,7 +490,10 @@ void report_plan_json(const struct session *session, struct text *out)
     append_names_json(session, true, out);
     text_append_string(out, ",\"heldBack\":");
     append_names_json(session, false, out);
-    text_append_byte(out, '}');
+    text_append_string(out, "},\"descriptors\":[");
+    for (size_t i = 0; i < session->request->passed_count; i++)
+        text_appendf(out, "%s%d", i ? "," : "", session->request->passed[i]);
+    text_append_byte(out, ']');
     append_limits_json(plan, out);
     text_appendf(out, ",\"filter\":%s,\"capabilities\":\"%s\"", plan->filter_enabled ? "true" : "false",
                  plan->keep_file_capabilities ? "files" : "none");

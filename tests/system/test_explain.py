@@ -302,7 +302,7 @@ class TestPlan:
         assert plan.pop("status") == 0
         assert set(plan) == {
             "version", "project", "workingDirectory", "backend", "weaker", "policy", "passedOver", "warnings", "refusals",
-            "steps", "network", "environment", "limits", "limitsHeldBy", "filter", "capabilities", "doorman", "rules",
+            "steps", "network", "environment", "descriptors", "limits", "limitsHeldBy", "filter", "capabilities", "doorman", "rules",
         }  # fmt: skip
         assert plan["version"] == 1
         assert plan["project"] == plan["workingDirectory"] == str(person.project)

@@ -533,3 +533,10 @@ def test_without_it_as_a_standard_one_it_is_refused(person, terminal):
     script = '"$cloche" run --pass-fd 4 touch ran 4<>/dev/tty </dev/null 2>&1 | cat; echo done'
     assert "terminal that the command has neither" in terminal("bash", "-c", script).expect("done")
     assert not (person.project / "ran").exists()
+
+
+def test_explain_lists_what_the_command_would_be_given(person):
+    options = ["--pass-fd", "7", "--pass-fd", "9"]
+    assert person.explain(*options)["descriptors"] == [7, 9] and person.explain()["descriptors"] == []
+    assert "\ndescriptors  7 9  (command line: --pass-fd)\n" in person.cloche("explain", *options).stdout
+    assert "descriptors" not in person.cloche("explain").stdout

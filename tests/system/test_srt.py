@@ -199,7 +199,7 @@ def test_nothing_is_said_unless_debugging_is_on(person, settings, option, enviro
     assert (quiet.stdout, quiet.stderr) == ("out\n", "")
     loud = person.srt(*option, "echo", "out", environment=environment)
     assert loud.stdout == "out\n"
-    assert str(settings) in loud.stderr and "files, in the order the jail makes them" in loud.stderr
+    assert str(settings) in loud.stderr and "files, from the outside in" in loud.stderr
 
 
 def started(person, command):
