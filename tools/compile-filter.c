@@ -868,14 +868,15 @@ static void print(const struct program *program, unsigned variant)
     printf("};\n");
 }
 
-/* The same filter is made once. Without a doorman there is nobody to tell. */
+/* The same filter is made once. Without a doorman there is nobody to tell. (Reads come by
+ * whether or not refusals are told: rules may depend on it.) */
 static unsigned canonical(unsigned variant)
 {
-    bool asked = variant & (VARIANT_FILES_ASKED | VARIANT_SOCKETS_ASKED) && !(variant & VARIANT_NESTED);
+    unsigned asked = variant & VARIANT_NESTED ? 0 : variant & (VARIANT_FILES_ASKED | VARIANT_SOCKETS_ASKED);
 
     if (!asked)
         variant &= ~(unsigned)VARIANT_WATCHED;
-    if (!(variant & VARIANT_WATCHED) || !(variant & VARIANT_FILES_ASKED))
+    if (!(asked & VARIANT_FILES_ASKED))
         variant &= ~(unsigned)VARIANT_READS_WATCHED;
     return variant;
 }

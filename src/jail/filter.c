@@ -37,7 +37,7 @@ static size_t choose(const struct plan *plan)
     if (plan->doorman.calls)
         number |= FILTER_WATCHED;
     if (plan_reads_come_by(plan))
-        number |= FILTER_READS_WATCHED;
+        number |= FILTER_FILES_ASKED | FILTER_READS_WATCHED;
     if (plan->doorman.sockets && plan->doorman.datagrams)
         number |= FILTER_UNIX_DATAGRAM;
     return number;

@@ -201,13 +201,11 @@ static void judge_named_sockets(struct plan *plan)
                                  plan->no_doorman));
 }
 
-/* Whoever is at the door anyway tells what is refused. Where nothing else needs
- * one, it is not for this that there is a doorman. */
-static void need_watching(struct plan *plan)
+void plan_doorman_watch(struct plan *plan)
 {
     enum watch_mode watch = plan->policy->violation.watch;
 
-    if (plan->no_doorman || watch == WATCH_OFF || !(plan_has_doorman(plan) || watch == WATCH_ALL))
+    if (plan->doorman.calls || plan->no_doorman || watch == WATCH_OFF || !(plan_has_doorman(plan) || watch == WATCH_ALL))
         return;
     if (!plan->doorman.files)
         add_reason(plan, (struct origin){"built-in", "violation.watch"}, SLICE("watching what is refused"));
@@ -241,6 +239,6 @@ void plan_doorman_needs(struct plan *plan)
     need_sockets(plan);
     judge_named_sockets(plan);
     hold_abstract_sockets(plan);
-    need_watching(plan);
+    plan_doorman_watch(plan);
     need_asking(plan);
 }

@@ -254,4 +254,5 @@ void plan_holds(struct plan *plan, const struct tree *tree)
                            : plan_leaves_to_doorman(plan, rule) ? "git may replace it by one that runs nothing"
                                                                 : NULL);
     }
+    plan_doorman_watch(plan); /* it may have come for a rule */
 }

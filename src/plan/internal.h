@@ -51,6 +51,9 @@ void plan_doorman_place(struct plan *plan, const struct tree *tree);
 void plan_doorman_call(struct plan *plan, struct origin origin, struct slice text);
 /* What needs it without a rule of its own: protected names and sockets. */
 void plan_doorman_needs(struct plan *plan);
+/* Whoever is at the door anyway tells what is refused. Where nothing else needs
+ * one, it is not for this that there is a doorman. */
+void plan_doorman_watch(struct plan *plan);
 
 void plan_add_hold(struct plan *plan, struct hold hold);
 /* Of a rule about a path. */

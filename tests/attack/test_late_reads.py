@@ -81,6 +81,38 @@ def test_a14_no_way_of_opening_reads_what_a_pattern_hides(jail, reader, tree, se
     assert shut == (set() if pattern.startswith("**") else STAY_HIDDEN), beside
 
 
+# What else may decide whether, and for what, there is a doorman.
+AROUND = {
+    "plain": {},
+    "not watched": {"violation": {"watch": "off"}},
+    "detection off": {"violation": {"enableDetection": False}},
+    "all watched": {"violation": {"watch": "all"}},
+    "no unix sockets": {"seccomp": {"blockUnixSockets": True}},
+    "all unix sockets": {"network": {"allowAllUnixSockets": True}},
+    "neither watched nor sockets": {"seccomp": {"blockUnixSockets": True}, "violation": {"watch": "off"}},
+}  # fmt: skip
+WRITABLE = {"writable": {"allowWrite": ["."]}, "nothing writable": {"allowWrite": []}}
+
+
+@pytest.mark.parametrize("files", WRITABLE)
+@pytest.mark.parametrize("around", AROUND)
+def test_a14_patterns_hold_whatever_else_calls_for_a_doorman(jail, tree, secret, around, files):
+    """One filter lets opens for reading through to nobody: it must not be chosen where a rule depends on them."""
+    jail.person.file("vault/key", secret)
+    jail.person.file("vault/a.pub", "public")
+    rules = {"denyRead": ["**/*.key", "vault", "not-there-yet"], "allowRead": ["vault/*.pub"]}
+    policy = {"extends": [], **AROUND[around], "filesystem": {**WRITABLE[files], **rules}}
+    answer = jail.run("sh", "-c", "cat deep/x.pub vault/a.pub; cat deep/x.key; cat vault/key", policy=policy)
+    assert answer.stdout == "publicpublic" and answer.stderr.count("Permission denied") == 2, answer
+    # This pattern alone calls for one.
+    alone = {**policy, "filesystem": {**WRITABLE[files], "denyRead": ["**/*.key"]}}
+    answer = jail.run("sh", "-c", "cat deep/x.pub; cat deep/x.key", policy=alone)
+    assert answer.stdout == "public" and "Permission denied" in answer.stderr, answer
+    assert jail.never_told(secret)
+    open_to_all = {**policy, "filesystem": WRITABLE[files]}
+    assert jail.run("cat", "deep/x.key", "vault/key", policy=open_to_all).stdout == secret * 2
+
+
 def test_without_the_rule_or_without_cloche_each_of_these_ways_reads(jail, reader, tree, secret):
     inside = lines(jail.run("python3", reader, "deep/x.key", policy=late(jail)))
     assert {way for way, what in inside.items() if what != secret} == set(), inside

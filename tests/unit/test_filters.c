@@ -29,10 +29,10 @@ enum { OWN = (int)AUDIT_ARCH_AARCH64, FOREIGN = (int)AUDIT_ARCH_ARM };
 
 enum { ALLOWED = 0, ASKED = -2 };
 
-/* Opens for reading come by only where all is watched. */
+/* Opens for reading come by wherever they are to, whether or not refusals are told. */
 static int reading(size_t variant)
 {
-    const size_t all = FILTER_FILES_ASKED | FILTER_WATCHED | FILTER_READS_WATCHED;
+    const size_t all = FILTER_FILES_ASKED | FILTER_READS_WATCHED;
 
     return (variant & (all | FILTER_NESTED)) == all ? ASKED : ALLOWED;
 }
