@@ -11,12 +11,47 @@
 #include "policy/protect.h"
 #include "policy/resolve.h"
 
+/* Through these, let through, whatever the doorman judges could be done without it; by way of the
+ * last two every other call. */
+static const char *const asked_calls[] = {
+    "open",        "openat",       "openat2",      "creat",          "truncate",      "mkdir",     "mkdirat",
+    "mknod",       "mknodat",      "symlink",      "symlinkat",      "link",          "linkat",    "unlink",
+    "unlinkat",    "rmdir",        "rename",       "renameat",       "renameat2",     "chmod",     "fchmod",
+    "fchmodat",    "fchmodat2",    "chown",        "fchown",         "lchown",        "fchownat",  "utime",
+    "utimes",      "futimesat",    "utimensat",    "setxattr",       "lsetxattr",     "fsetxattr", "setxattrat",
+    "removexattr", "lremovexattr", "fremovexattr", "removexattrat",  "file_setattr",  "connect",   "bind",
+    "sendto",      "sendmsg",      "sendmmsg",     "io_uring_setup", "io_uring_enter"};
+
+bool plan_doorman_is_asked_about(struct slice call)
+{
+    for (size_t i = 0; i < sizeof asked_calls / sizeof *asked_calls; i++) {
+        if (slice_is(call, asked_calls[i]))
+            return true;
+    }
+    return false;
+}
+
+/* The first that the policy lets through; NULL: none. */
+static const struct name_rule *find_asked(const struct name_rules *allowed)
+{
+    for (size_t i = 0; i < allowed->count; i++) {
+        if (plan_doorman_is_asked_about(allowed->items[i].text))
+            return &allowed->items[i];
+    }
+    return NULL;
+}
+
 static const char *why_none(const struct plan *plan, const struct facts *facts)
 {
+    const struct name_rule *asked = find_asked(&plan->policy->seccomp.allow);
+
     if (plan->backend == BACKEND_LANDLOCK)
         return "without namespaces there is no doorman";
     if (!plan->filter_enabled)
         return "with seccomp.enabled false no system call comes before the doorman";
+    if (asked)
+        return arena_printf(plan->arena, "seccomp.allow lets %.*s through, about which the doorman would be asked",
+                            (int)asked->text.len, asked->text.ptr);
     /* A mount of the command's own could show it another name (attack 109). */
     if (plan->nested_user_namespaces)
         return "with allowNestedUserNamespaces the command could show the doorman other names than the host's";
@@ -205,7 +240,8 @@ void plan_doorman_watch(struct plan *plan)
 {
     enum watch_mode watch = plan->policy->violation.watch;
 
-    if (plan->doorman.calls || plan->no_doorman || watch == WATCH_OFF || !(plan_has_doorman(plan) || watch == WATCH_ALL))
+    if (plan->doorman.calls || plan->no_doorman || watch == WATCH_OFF ||
+        !(plan_has_doorman(plan) || watch == WATCH_ALL))
         return;
     if (!plan->doorman.files)
         add_reason(plan, (struct origin){"built-in", "violation.watch"}, SLICE("watching what is refused"));

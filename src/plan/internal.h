@@ -47,6 +47,8 @@ void plan_doorman_ask(struct plan *plan, const struct facts *facts);
 bool plan_leaves_to_doorman(const struct plan *plan, const struct path_rule *rule);
 /* Where it writes. Needs the steps. */
 void plan_doorman_place(struct plan *plan, const struct tree *tree);
+/* May this system call come before it? */
+bool plan_doorman_is_asked_about(struct slice call);
 /* A rule about files needs it. */
 void plan_doorman_call(struct plan *plan, struct origin origin, struct slice text);
 /* What needs it without a rule of its own: protected names and sockets. */

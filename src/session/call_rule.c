@@ -11,7 +11,7 @@
 /* Those that seccomp.allow gives to who asks for them by name. */
 static const char *const allowable[] = {
     "keyctl",      "add_key", "request_key", "perf_event_open", "userfaultfd", "name_to_handle_at",
-    "personality", "syslog",  "quotactl",    "setpriority",     "ioprio_set",  "io_uring_setup",
+    "personality", "syslog",  "quotactl",    "setpriority",     "ioprio_set",
 };
 
 static bool is_allowable(struct slice call)

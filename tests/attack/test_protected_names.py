@@ -692,3 +692,16 @@ def test_a36_cloches_own_policy_and_state_are_out_of_reach(jail):
         found = jail.attacks(*tried, options=["--settings", policy])
         assert successes(tried, found, frozenset({"ENOENT"})) == []
     assert jail.attack("create", "deep/other.json", "fine", options=["--settings", policy]) == OK
+
+
+@pytest.mark.parametrize("call", ["openat", "openat2", "renameat2", "io_uring_enter"])
+def test_call_that_would_pass_by_the_doorman_refuses_the_run(jail, call):
+    """seccomp.allow lets it through whatever the filter says: nobody would be asked about the name."""
+    policy = {"extends": ["preset:dev"], "seccomp": {"allow": [call]}}
+    answer = jail.run("sh", "-c", "echo evil >.envrc", policy=policy)
+    assert answer.returncode == 125 and f"seccomp.allow lets {call} through" in answer.stderr, answer
+    assert not (jail.person.project / ".envrc").exists()
+    policy["seccomp"]["allow"] = ["keyctl"]
+    answer = jail.run("sh", "-c", "echo fine >made; echo evil >.envrc", policy=policy)
+    assert "Permission denied" in answer.stderr and not (jail.person.project / ".envrc").exists(), answer
+    assert (jail.person.project / "made").read_text() == "fine\n"
