@@ -67,19 +67,26 @@ def requests_of(case):
         if "read" in probe:
             yield ("R" if probe["node"] == "file" else "L") + path, probe["read"], probe
         # A file that tells git where to look is not rewritten: only the doorman knows that it is one.
-        is_pointer = probe["node"] == "file" and os.path.basename(path).lower() == ".git"
+        is_pointer = probe["node"] == "file" and os.path.basename(os.path.realpath(path)).lower() == ".git"
         if "write" in probe and not (is_pointer and probe["write"]):
             yield ("W" if probe["node"] == "file" else "C") + path, probe["write"], probe
 
 
-# The log stands in the home, which is part of the tree.
-NO_LOG = '{"extends": [], "violation": {"logViolations": false}}'
+# What says nothing about files, and decides for what else there is a doorman, which then holds them.
+WATCHES = ({}, {"watch": "off"}, {"watch": "all"}, {"enableDetection": False})
+SOCKETS = ({}, {"seccomp": {"blockUnixSockets": True}}, {"network": {"allowAllUnixSockets": True}})
+
+
+def surroundings(seed):
+    """The log stands in the home, which is part of the tree: there is none."""
+    watch = WATCHES[seed % len(WATCHES)]
+    return {"extends": [], "violation": {"logViolations": False, **watch}, **SOCKETS[seed // len(WATCHES) % len(SOCKETS)]}
 
 
 def run_case(cloche, case, policy, uid, options):
     wanted = list(requests_of(case))
     command = [cloche, "run", "-q", *options, "--allow-degraded", "late-names", "-C", case["project"], "-s", policy,
-               "-s", NO_LOG, "--", os.path.join(case["tools"], "probe")]
+               "-s", json.dumps(surroundings(case["seed"])), "--", os.path.join(case["tools"], "probe")]
     done = subprocess.run(command, input=b"".join(request.encode() + b"\0" for request, _, _ in wanted),
                           capture_output=True, timeout=60, check=False, cwd="/", **identity(uid),
                           env={"HOME": case["home"], "PATH": "/usr/bin:/bin"})
