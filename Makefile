@@ -12,7 +12,7 @@ FUZZ_SECONDS = 600
 BIN = $(DESTDIR)$(PREFIX)/bin
 SHARE = $(DESTDIR)$(PREFIX)/share
 
-.PHONY: all setup setup-build build run test test-clients fuzz bench bench-peers install uninstall format lint clean
+.PHONY: all setup setup-build build run test test-clients test-kernels fuzz bench bench-peers install uninstall format lint clean
 .NOTPARALLEL:
 
 all:
@@ -51,6 +51,11 @@ test: setup build
 test-clients: setup build
 	@scripts/setup clients
 	@tests/run clients
+
+# What depends on the kernel, under older ones of Debian's, in virtual machines.
+test-kernels: setup build
+	@scripts/setup kernels
+	@tests/run kernels
 
 fuzz: setup
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/run fuzz

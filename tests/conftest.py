@@ -16,7 +16,7 @@ import time
 
 import pytest
 
-from judging import as_person
+from judging import PATIENCE, as_person
 from remote_world import ORDINARY_UID, SERVER_V4, SERVER_V6, new_world
 from terminals import Terminal
 
@@ -105,7 +105,7 @@ class Person:
             text=True,
             errors="surrogateescape",
             check=False,
-            **{"timeout": 60, "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
+            **{"timeout": 2 * PATIENCE, "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
                **keywords},
             **as_person(self),
         )

@@ -116,6 +116,7 @@ PIDFD_SCRIPT = """
 import ctypes, errno, fcntl, socket, struct
 
 SO_PASSPIDFD, SO_PEERPIDFD, SCM_PIDFD = 76, 77, 4
+MADV_COLD = 20  # of the few that every kernel lets be said of another process
 library = ctypes.CDLL(None, use_errno=True)
 
 def call(*words):
@@ -132,7 +133,7 @@ for fd in doorman:
     pidfd_send_signal, pidfd_getfd, setns, process_madvise = 424, 438, 308, 440
     print("signal", call(pidfd_send_signal, fd, 0, None, 0), call(pidfd_send_signal, fd, 9, None, 0))
     print("descriptors", {call(pidfd_getfd, fd, number, 0) for number in range(32)})
-    print("memory", call(process_madvise, fd, None, 0, 0, 0))
+    print("memory", call(process_madvise, fd, None, 0, MADV_COLD, 0))
     for number in range(1, 11):
         try:
             print("namespace", fcntl.ioctl(fd, 0xFF00 | number))

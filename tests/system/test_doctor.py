@@ -138,9 +138,11 @@ def test_report_is_valid_and_names_the_user(binary, user):
 
 
 TMPFS = "mount -t tmpfs none /mnt && touch /mnt/file"
-OVERLAY = ("mount -t tmpfs none /mnt && cd /mnt && mkdir lower upper work both && touch lower/file && "
+OVERLAY = ("mount -t tmpfs none /mnt && cd /mnt && mkdir -p lower/directory upper work both && "
+           "touch lower/file lower/directory/file && "
            "mount -t overlay -o userxattr,lowerdir=lower,upperdir=upper,workdir=work none both && "
-           "echo x > both/file && test -s upper/file && test ! -s lower/file")
+           "echo x > both/file && test -s upper/file && test ! -s lower/file && "
+           "rm -r both/directory && mkdir both/directory")
 
 
 @pytest.mark.parametrize("user", USERS)

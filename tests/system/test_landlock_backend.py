@@ -4,7 +4,6 @@ where namespaces cannot be had).
 What can be held is held, what cannot is refused by name or said in one line, and
 nothing is left behind. Each refusal has beside it the same thing allowed."""
 
-import ctypes
 import json
 import os
 import pathlib
@@ -18,16 +17,12 @@ import pytest
 
 import changed_host
 import judging
-from changed_host import LANDLOCK_CREATE_RULESET, SECCOMP
-from judging import as_person, processes, wait_until
+from changed_host import SECCOMP
+from judging import as_person, landlock_abi, processes, wait_until
 
 LANDLOCK = ("--backend", "landlock")
 EPERM, ENOSYS = 1, 38
 MOUNT_SETATTR, CLONE3 = 442, 435  # the same everywhere
-
-
-def landlock_abi():
-    return ctypes.CDLL(None).syscall(LANDLOCK_CREATE_RULESET, None, 0, 1)
 
 
 pytestmark = [pytest.mark.skipif(landlock_abi() < 6, reason="needs Landlock ABI 6"),
