@@ -330,7 +330,7 @@ def test_masks_need_no_descriptors_of_their_own(person):
     masks = 400
     secrets = [str(person.file(f"secrets/secret{number}", "secret")) for number in range(masks)]
     policy = person.file("../policy.json", {"filesystem": {"denyRead": secrets}})
-    script = f"""for i in $(seq 0 {masks - 1}); do cat secrets/secret$i && echo $i; done 2>/dev/null; echo end; cat plain"""
+    script = "cat secrets/* 2>/dev/null; echo end; cat plain"
     person.file("plain", "plain")
     done = subprocess.run(["sh", "-c", 'ulimit -n 200; exec "$@"', "sh", person.binaries / "cloche", "run", "-s", policy, "-c", script],
                           cwd=person.project, env=person.environment, capture_output=True, text=True, check=False,
