@@ -326,18 +326,6 @@ print(json.dumps([sum(refused(f"secrets/secret{{number}}", "r") for number in ra
     assert cache.read_text() == "of the host"
 
 
-def test_masks_need_no_descriptors_of_their_own(person):
-    masks = 400
-    secrets = [str(person.file(f"secrets/secret{number}", "secret")) for number in range(masks)]
-    policy = person.file("../policy.json", {"filesystem": {"denyRead": secrets}})
-    script = "cat secrets/* 2>/dev/null; echo end; cat plain"
-    person.file("plain", "plain")
-    done = subprocess.run(["sh", "-c", 'ulimit -n 200; exec "$@"', "sh", person.binaries / "cloche", "run", "-s", policy, "-c", script],
-                          cwd=person.project, env=person.environment, capture_output=True, text=True, check=False,
-                          timeout=PATIENCE, **as_person(person))  # fmt: skip
-    assert (done.returncode, done.stdout) == (0, "end\nplain"), done
-
-
 def test_pid_1_is_one_thread_in_the_commands_network(person):
     """A thread makes the namespace of the network; all have to be in it, and the thread gone."""
     code = "import os\nprint(json.dumps([os.readlink(f'/proc/{p}/ns/net') for p in ('self', 'thread-self')]))"
