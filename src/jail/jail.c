@@ -197,7 +197,7 @@ static void clean_up_confined(const struct plan *plan)
 
 static enum jail_end run(struct supervised *supervised, char *const *argv, struct head_start *head_start,
                          const char *session_tmp, const struct signals *before, const struct cgroup *cgroup,
-                         int *status, struct error *err)
+                         pid_t *leaving, int *status, struct error *err)
 {
     const struct plan *plan = supervised->plan;
     bool namespaces = plan->backend == BACKEND_NAMESPACES;
@@ -236,7 +236,10 @@ static enum jail_end run(struct supervised *supervised, char *const *argv, struc
         }
         tripwire_close(&supervised->tripwire);
         attending_kill(&supervised->doorman);
-        spawn_wait(supervised->init);
+        if (namespaces && reported && cgroup->fd < 0)
+            *leaving = supervised->init;
+        else
+            spawn_wait(supervised->init);
         attending_end(&supervised->doorman);
         if (!namespaces && !reported)
             clean_up_confined(plan);
@@ -288,7 +291,8 @@ enum jail_end jail_run(const struct plan *plan, char *const *argv, struct head_s
     supervised.signals = signals;
     enum jail_end end = JAIL_REFUSED;
     if (signals >= 0 && cgroup_make(plan, &cgroup, err)) {
-        end = run(&supervised, argv, head_start, company->session_tmp, &before, &cgroup, status, err);
+        end = run(&supervised, argv, head_start, company->session_tmp, &before, &cgroup, company->leaving, status,
+                  err);
         cgroup_remove(&cgroup);
     }
     attending_end(&supervised.doorman);
@@ -299,6 +303,14 @@ enum jail_end jail_run(const struct plan *plan, char *const *argv, struct head_s
     if (end != JAIL_ENDED)
         sigprocmask(SIG_SETMASK, &before.mask, NULL);
     return end;
+}
+
+void jail_see_off(struct head_start *head_start, pid_t leaving)
+{
+    if (head_start)
+        arena_free(&head_start->shared);
+    if (leaving > 0)
+        spawn_wait(leaving);
 }
 
 void jail_die_with_it(void)

@@ -54,10 +54,11 @@ struct jail_company {
     size_t passed_count;            /* at most JAIL_PASSED_MAX */
     struct jail_tripwire *tripwire; /* NULL: nobody wants to know who touches what is hidden */
     bool *interrupted;              /* set if the terminal's interrupt key killed the command: see jail_die_with_it */
+    pid_t *leaving;                 /* set to pid 1 if that has said its last word and is about to end: see jail_see_off */
 };
 
 /* Runs `argv` (NULL at the end) and waits until it and everything it left
- * behind are gone.
+ * behind are gone, but for pid 1 itself where that is `leaving`.
  *
  * JAIL_ENDED: `*status` is the command's own, 128+n if signal n killed it, 126 or 127
  * if there was no command to run (the reason was said on stderr). Else
@@ -70,6 +71,10 @@ struct jail_company {
  * none) is used up. */
 enum jail_end jail_run(const struct plan *plan, char *const *argv, struct head_start *head_start,
                        const struct jail_company *company, int *status, struct error *err);
+
+/* What the kernel takes for the end of pid 1 (0: it has ended) is time for all else that is to be done at the end. When
+ * that is done, waits until nothing of the run is left. `head_start`: whatever jail_run was given. */
+void jail_see_off(struct head_start *head_start, pid_t leaving);
 
 /* When all is said of a run that was interrupted: dies of SIGINT as well (unless it is
  * ignored). A shell script goes on after an interrupted program that merely exits with 130. */

@@ -155,9 +155,11 @@ enum jail_end session_run(struct session *session, char *const *argv, int contro
                                    .passed = session->request->passed,
                                    .passed_count = session->request->passed_count};
     bool interrupted = false;
+    pid_t leaving = 0;
     enum jail_end end = JAIL_REFUSED;
 
     company.interrupted = &interrupted;
+    company.leaving = &leaving;
     if (!can_be_started(session, control_fd, err) ||
         !hold_lifeline(session->lifeline_fd, &watches[WATCH_LIFELINE], err))
         return JAIL_REFUSED;
@@ -169,6 +171,7 @@ enum jail_end session_run(struct session *session, char *const *argv, int contro
         end = run_watched(session, argv, outside, head_start, company, status, err);
     }
     outside_close(outside);
+    jail_see_off(head_start, leaving);
     if (interrupted)
         jail_die_with_it();
     return end;
