@@ -233,7 +233,7 @@ static bool hide_aside(void *argument, struct error *err)
 {
     const struct aside *aside = argument;
 
-    return mounts_hide(aside->mounts, err);
+    return mounts_hide(aside->mounts, 0, err);
 }
 
 static bool set_up_network_aside(void *argument, struct error *err)
@@ -243,6 +243,10 @@ static bool set_up_network_aside(void *argument, struct error *err)
 
     return init->network->set_up_inside(init->network->argument, init->inside, err);
 }
+
+/* The thread attaches the last masks while the command's process prepares itself, which takes about as long as that
+ * many. */
+enum { LEFT_TO_THREAD = 16 };
 
 /* Whoever sets up the network inside has enough to do. */
 static own_network_work *later_of(const struct init *init, bool beside)
@@ -268,14 +272,26 @@ static bool set_up_namespaces(const struct init *init, struct beginning *beginni
     own_network_then(network, helped ? make_overlays_aside : NULL, later_of(init, beside), aside);
     if (init->network)
         own_network_call(network);
-    if (!beside && !own_network_enter(network, err))
-        return false;
+    if (!beside) {
+        if (!own_network_enter(network, err))
+            return false;
+        own_network_end(network);
+    }
     if (!mounts_prepare(&beginning->mounts, err) || (helped && !own_network_wait(network, err)) ||
         !mounts_attach(&beginning->mounts, err))
         return false;
     if (!init->network)
         own_network_call(network);
-    return mounts_hide(&beginning->mounts, err) && own_network_enter(network, err);
+    bool halved = network->begun && network->later == hide_aside;
+    return mounts_hide(&beginning->mounts, halved ? LEFT_TO_THREAD : 0, err) && own_network_enter(network, err);
+}
+
+/* For the command's process, which shares our memory. */
+static bool complete(void *argument, struct error *err)
+{
+    struct beginning *beginning = argument;
+
+    return own_network_complete(&beginning->network, err) && mounts_are_complete(&beginning->mounts, err);
 }
 
 static bool set_up_confined(struct init *init, struct error *err)
@@ -474,6 +490,8 @@ static _Noreturn void run(struct init *init)
         !watch_children(&signals, &error) || !sampler_open(target->plan, &sampler, &error) || sigpending(&early) < 0 ||
         !target_start(target, &to.command, &error))
         tell(init, REPORT_REFUSED, 0, error.text);
+    if (init->beginning)
+        own_network_end(&init->beginning->network);
     hand_over_tree(init);
     fd_close(&target->doorman);
     passed_let_go(&target->passed);
@@ -535,6 +553,9 @@ _Noreturn void init_in_namespaces(const struct outset *outset, const struct plac
              error.text);
     own.scratch = renewal_is_needed(&plan) ? beginning.mounts.scratch.tree : -1;
     own.whole = beginning.mounts.whole;
+    own.beginning = &beginning;
+    own.target.complete = complete;
+    own.target.argument = &beginning;
     run(&own);
 }
 

@@ -10,6 +10,8 @@
 #include "jail/session_tmp.h"
 #include "jail/target.h"
 
+struct beginning;
+
 struct init {
     struct target target;
     int outside;                  /* the supervisor's end of the doorman's socket; -1: there is none */
@@ -23,7 +25,8 @@ struct init {
     int tripwire; /* the tripwire's socket, as the supervisor has it; -1: there is none */
     struct session_trees session; /* what it shares with others, as the supervisor has it */
     struct standstill hold;
-    sigset_t early; /* signals that were there before this process */
+    sigset_t early;              /* signals that were there before this process */
+    struct beginning *beginning; /* what it has begun with; NULL: without namespaces */
 
     /* The Landlock-only backend. */
     pid_t supervisor;

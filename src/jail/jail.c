@@ -291,8 +291,7 @@ enum jail_end jail_run(const struct plan *plan, char *const *argv, struct head_s
     supervised.signals = signals;
     enum jail_end end = JAIL_REFUSED;
     if (signals >= 0 && cgroup_make(plan, &cgroup, err)) {
-        end = run(&supervised, argv, head_start, company->session_tmp, &before, &cgroup, company->leaving, status,
-                  err);
+        end = run(&supervised, argv, head_start, company->session_tmp, &before, &cgroup, company->leaving, status, err);
         cgroup_remove(&cgroup);
     }
     attending_end(&supervised.doorman);

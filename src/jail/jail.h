@@ -54,7 +54,7 @@ struct jail_company {
     size_t passed_count;            /* at most JAIL_PASSED_MAX */
     struct jail_tripwire *tripwire; /* NULL: nobody wants to know who touches what is hidden */
     bool *interrupted;              /* set if the terminal's interrupt key killed the command: see jail_die_with_it */
-    pid_t *leaving;                 /* set to pid 1 if that has said its last word and is about to end: see jail_see_off */
+    pid_t *leaving; /* set to pid 1 if that has said its last word and is about to end: see jail_see_off */
 };
 
 /* Runs `argv` (NULL at the end) and waits until it and everything it left

@@ -246,13 +246,13 @@ static bool pin(const struct step *step, struct error *err)
            mountfd_attach(mount, step->path, err);
 }
 
-static bool has_masks(const struct plan *plan)
+static size_t count_masks(const struct plan *plan)
 {
-    for (size_t i = 0; i < plan->step_count; i++) {
-        if (step_is_mask(&plan->steps[i]))
-            return true;
-    }
-    return false;
+    size_t count = 0;
+
+    for (size_t i = 0; i < plan->step_count; i++)
+        count += step_is_mask(&plan->steps[i]);
+    return count;
 }
 
 /* Masks are made later, and anew while the command runs, and can be cloned only from what is
@@ -260,7 +260,7 @@ static bool has_masks(const struct plan *plan)
  * will cover it there, too. */
 static bool replace_root(const struct mounts *mounts, int root, struct error *err)
 {
-    bool needed = has_masks(mounts->plan) || renewal_is_needed(mounts->plan);
+    bool needed = atomic_load(&mounts->masks) > 0 || renewal_is_needed(mounts->plan);
 
     return mountfd_replace_root(root, needed ? mounts->scratch.tree : -1, "dev", err);
 }
@@ -378,6 +378,9 @@ bool mounts_have_overlays(const struct plan *plan)
 void mounts_expect(struct mounts *mounts, const struct plan *plan)
 {
     mounts->plan = plan;
+    size_t masks = count_masks(plan);
+    atomic_store(&mounts->masks, masks);
+    atomic_store(&mounts->bare, masks);
     mounts->prepared = arena_alloc(mounts->arena, plan->step_count * sizeof *mounts->prepared);
 }
 
@@ -410,16 +413,34 @@ bool mounts_attach(struct mounts *mounts, struct error *err)
     return true;
 }
 
-bool mounts_hide(struct mounts *mounts, struct error *err)
+static bool hide(const struct mounts *mounts, size_t number, struct error *err)
+{
+    struct slice path = mounts->plan->steps[number].path;
+    FD_CLEANUP int mask = -1;
+
+    return (clone_mask(mounts, number, &mask, err) && mountfd_attach(mask, path, err)) ||
+           error_wrap(err, "%.*s", (int)path.len, path.ptr);
+}
+
+bool mounts_hide(struct mounts *mounts, size_t left, struct error *err)
 {
     const struct plan *plan = mounts->plan;
     size_t i;
 
-    while ((i = atomic_fetch_add(&mounts->hidden, 1)) < plan->step_count) {
-        struct slice path = plan->steps[i].path;
-        FD_CLEANUP int mask = -1;
-        if (step_is_mask(&plan->steps[i]) && !(clone_mask(mounts, i, &mask, err) && mountfd_attach(mask, path, err)))
-            return error_wrap(err, "%.*s", (int)path.len, path.ptr);
+    while (atomic_load(&mounts->masks) > left && (i = atomic_fetch_add(&mounts->hidden, 1)) < plan->step_count) {
+        if (!step_is_mask(&plan->steps[i]))
+            continue;
+        atomic_fetch_sub(&mounts->masks, 1);
+        if (!hide(mounts, i, err))
+            return false;
+        atomic_fetch_sub(&mounts->bare, 1);
     }
     return true;
+}
+
+bool mounts_are_complete(const struct mounts *mounts, struct error *err)
+{
+    size_t bare = atomic_load(&mounts->bare);
+
+    return bare == 0 || error_set(err, "%zu of the places that are to be hidden are in sight", bare);
 }

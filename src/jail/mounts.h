@@ -54,6 +54,8 @@ struct mounts {
     struct prepared *prepared; /* of each of its steps */
     atomic_size_t overlaid;    /* the steps before this one that are overlays are made, or somebody is at it */
     atomic_size_t hidden;      /* ... and the masks before this one are attached */
+    atomic_size_t masks;       /* nobody has begun with */
+    atomic_size_t bare;        /* masks that are not attached yet */
     struct scratch scratch;
     int host_devices;      /* the host's /dev, which scratch covers */
     int devices_directory; /* the directory that /dev will show */
@@ -74,8 +76,10 @@ void mounts_expect(struct mounts *mounts, const struct plan *plan);
 bool mounts_prepare(struct mounts *mounts, struct error *err);
 /* When nobody prepares any more. All but masks. */
 bool mounts_attach(struct mounts *mounts, struct error *err);
-/* Masks, when all else is attached. */
-bool mounts_hide(struct mounts *mounts, struct error *err);
+/* Masks, when all else is attached, until there are only `left` that nobody has begun with. */
+bool mounts_hide(struct mounts *mounts, size_t left, struct error *err);
+/* When nobody hides any more: is every mask there? */
+bool mounts_are_complete(const struct mounts *mounts, struct error *err);
 
 /* A part of preparing that another thread may help with, as with hiding: each takes what nobody
  * has taken. It makes `most` of them at most. */

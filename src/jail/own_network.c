@@ -1,8 +1,12 @@
 /* A network namespace takes the kernel longer than any other step of a launch, and
  * nothing but the network needs it. So a thread makes it, and brings its loopback
  * up, while pid 1 makes the mounts; and besides whatever else can be done beside those:
- * what is waited for first, and what pid 1 calls it for later. pid 1 then enters it, and
- * the thread is gone. */
+ * what is waited for first, and what pid 1 calls it for later. pid 1 enters the namespace when it
+ * is there. The command's process waits for the rest, and when it has become the command
+ * pid 1 sees the thread off.
+ *
+ * The thread holds all signals back: one for pid 1 that the kernel gave to it instead would be
+ * lost, and if that tells of the command's end the run would not end. */
 #include "jail/own_network.h"
 
 #include "base/fd.h"
@@ -14,6 +18,7 @@
 #include <net/if.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -57,8 +62,6 @@ static void take_soon(sem_t *semaphore)
         ;
 }
 
-/* It must be gone: a signal for pid 1 that the kernel gave to it instead would be lost, and if
- * that tells of the command's end the run would not end. */
 static void join_soon(pthread_t thread)
 {
     for (size_t i = 0; i < LOOKS_MAX; i++) {
@@ -69,16 +72,18 @@ static void join_soon(pthread_t thread)
     pthread_join(thread, NULL);
 }
 
-static bool work(struct own_network *own, own_network_work *what)
+/* Before pid 1 goes on and puts its own in order. */
+static bool take_descriptors(struct own_network *own)
 {
-    return !what || what(own->argument, &own->error);
+    return unshare(CLONE_FILES) == 0 || error_set_errno(&own->error, errno, "cannot copy a table of descriptors");
 }
 
-static bool work_when_called(struct own_network *own, own_network_work *what)
+static bool stand_ready(struct own_network *own)
 {
-    if (what)
-        take_soon(&own->called);
-    return work(own, what);
+    if (!own->later)
+        return true;
+    take_soon(&own->called);
+    return take_descriptors(own);
 }
 
 /* Nothing is done after what fails: without the namespace, it would be done to the
@@ -93,10 +98,14 @@ static void *make(void *argument)
     good = good && (!early || loopback_up(own));
     if (!told)
         take_soon(&own->told);
-    good = good && work(own, own->soon);
+    good = good && (!own->soon || own->soon(own->argument, &own->error));
     own->failed_soon = !good;
     sem_post(&own->done);
-    own->failed_later = good && !((early || loopback_up(own)) && work_when_called(own, own->later));
+    good = good && (early || loopback_up(own)) && stand_ready(own);
+    own->failed_made = !good;
+    sem_post(&own->made);
+    own->failed_later = !good || (own->later && !own->later(own->argument, &own->error));
+    sem_post(&own->finished);
     return NULL;
 }
 
@@ -110,21 +119,34 @@ static void enlarge_table(int any)
         close(last);
 }
 
-bool own_network_begin(struct own_network *own, int any, struct error *err)
+static int start(struct own_network *own)
 {
     pthread_attr_t attributes;
+    sigset_t all;
+    sigset_t before;
+    int errnum = pthread_attr_init(&attributes);
 
+    if (errnum != 0)
+        return errnum;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    pthread_attr_setstacksize(&attributes, STACK_SIZE);
+    errnum = pthread_create(&own->thread, &attributes, make, own);
+    pthread_attr_destroy(&attributes);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return errnum;
+}
+
+bool own_network_begin(struct own_network *own, int any, struct error *err)
+{
     enlarge_table(any);
     own->space = -1;
     sem_init(&own->told, 0, 0);
     sem_init(&own->done, 0, 0);
     sem_init(&own->called, 0, 0);
-    int errnum = pthread_attr_init(&attributes);
-    if (errnum == 0) {
-        pthread_attr_setstacksize(&attributes, STACK_SIZE);
-        errnum = pthread_create(&own->thread, &attributes, make, own);
-        pthread_attr_destroy(&attributes);
-    }
+    sem_init(&own->made, 0, 0);
+    sem_init(&own->finished, 0, 0);
+    int errnum = start(own);
     if (errnum != 0)
         return error_set_errno(err, errnum, "cannot make a thread for the sandbox's network");
     own->begun = true;
@@ -146,26 +168,48 @@ void own_network_call(struct own_network *own)
         sem_post(&own->called);
 }
 
-bool own_network_enter(struct own_network *own, struct error *err)
+static bool fail(struct own_network *own, struct error *err)
 {
-    if (!own->begun)
-        return true;
-    join_soon(own->thread);
-    own->begun = false;
-    FD_CLEANUP int space = own->space;
-    if (own->failed_soon || own->failed_later) {
-        *err = own->error;
-        return false;
-    }
-    return setns(space, CLONE_NEWNET) == 0 ||
-           error_set_errno(err, errno, "cannot enter the sandbox's network namespace");
+    own_network_end(own);
+    *err = own->error;
+    return false;
 }
 
 bool own_network_wait(struct own_network *own, struct error *err)
 {
-    if (own->begun)
-        take_soon(&own->done);
-    return !own->failed_soon || own_network_enter(own, err);
+    if (!own->begun)
+        return true;
+    take_soon(&own->done);
+    return !own->failed_soon || fail(own, err);
+}
+
+bool own_network_enter(struct own_network *own, struct error *err)
+{
+    if (!own->begun)
+        return true;
+    take_soon(&own->made);
+    if (own->failed_made)
+        return fail(own, err);
+    return setns(own->space, CLONE_NEWNET) == 0 ||
+           error_set_errno(err, errno, "cannot enter the sandbox's network namespace");
+}
+
+bool own_network_complete(struct own_network *own, struct error *err)
+{
+    if (!own->begun)
+        return true;
+    take_soon(&own->finished);
+    if (own->failed_later)
+        *err = own->error;
+    return !own->failed_later;
+}
+
+void own_network_end(struct own_network *own)
+{
+    if (!own->begun)
+        return;
+    join_soon(own->thread);
+    own->begun = false;
 }
 
 bool own_network_is_forbidden(const struct own_network *own)

@@ -5,7 +5,7 @@
  *
  * The order matters: descriptors go first, privileges before anything the
  * command's user must be allowed to do himself (entering the working
- * directory), the filter last. */
+ * directory), that when all masks are there, the filter last. */
 #include "jail/target.h"
 
 #include "base/fd.h"
@@ -239,6 +239,15 @@ static bool call_the_doorman(const struct plan *plan, int doorman, int listener,
     return true;
 }
 
+static bool take_on_landlock(const struct target *target, int *ruleset, struct error *err)
+{
+    const struct plan *plan = target->plan;
+
+    return plan->backend == BACKEND_LANDLOCK ? confine_files(plan, err)
+                                             : landlock_apply(plan, &target->passed, ruleset, err);
+}
+
+/* No directory is entered before it is hidden, if it is to be: whoever stands in it stays in it. */
 static bool give_up_privileges(const struct target *target, int doorman, struct error *err)
 {
     const struct plan *plan = target->plan;
@@ -246,9 +255,8 @@ static bool give_up_privileges(const struct target *target, int doorman, struct 
     int listener = -1;
 
     return limits_apply(plan, &target->open_files, err) && capabilities_drop(plan->keep_file_capabilities, err) &&
-           enter_directory(plan, err) &&
-           (plan->backend == BACKEND_LANDLOCK ? confine_files(plan, err) && confine_calls(plan, err)
-                                              : landlock_apply(plan, &target->passed, &ruleset, err)) &&
+           take_on_landlock(target, &ruleset, err) && (!target->complete || target->complete(target->argument, err)) &&
+           enter_directory(plan, err) && (plan->backend != BACKEND_LANDLOCK || confine_calls(plan, err)) &&
            introduce_oneself(plan, doorman, ruleset, err) && filter_apply(plan, &listener, err) &&
            call_the_doorman(plan, doorman, listener, ruleset, err);
 }

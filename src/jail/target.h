@@ -30,6 +30,10 @@ struct target {
     struct passed passed; /* its descriptors beyond the standard ones */
     int doorman;          /* the socket to it; -1: there is none */
 
+    /* Waits until all of the sandbox is there; NULL: it is. */
+    bool (*complete)(void *argument, struct error *err);
+    void *argument;
+
     /* A stop signal that came too early, to be sent again; 0: none. */
     int spared_stop;
 

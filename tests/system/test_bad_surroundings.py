@@ -265,6 +265,18 @@ def test_mask_that_one_of_two_threads_cannot_attach_refuses_the_run(person):
     assert done.returncode == 0 and (person.project / "made").exists(), done
 
 
+def test_nobody_stands_in_a_hidden_directory_before_it_is_hidden(person):
+    """Masks are still being attached while the command's process prepares itself; the deepest come last."""
+    last = "deeper/than/others/hidden"
+    person.file(f"{last}/secret", "of the host")
+    person.file("open/secret", "of all")
+    hidden = [str(person.file(f"{number}/secret", "secret")) for number in range(40)] + [str(person.project / last)]
+    policy = person.file("../policy.json", {"extends": ["preset:dev"], "filesystem": {"denyRead": hidden}})
+    for name, status, shown in [(last, 125, ""), ("open", 0, "of all")] * 30:
+        done = person.cloche("run", "-C", person.project, "-s", policy, "cat", "secret", cwd=person.project / name)
+        assert (done.returncode, done.stdout) == (status, shown), done
+
+
 def test_names_are_judged_alike_on_a_kernel_that_does_not_list_mounts(person):
     listmount, enosys = "458", "38"
     old = ["/usr/bin/python3", "-", "answer", listmount, enosys]
