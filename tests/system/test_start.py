@@ -56,3 +56,16 @@ def test_a_smashed_stack_ends_the_program(beginning):
 def test_the_processor_is_hardly_asked():
     assert asked(BUILT / "cloche", "--version") < 10
     assert asked(UNIT / "start-probe-libc", "nothing") > 10  # what it would be
+
+
+def test_what_a_launch_executes_lies_together():
+    """src/launch.ld: the program's code is one and a half megabytes, of which a launch executes an eighth."""
+    names = subprocess.run(["readelf", "-SW", BUILT / "cloche"], capture_output=True, text=True, check=True).stdout
+    assert ".text.launch" in names, "see scripts/order-functions"
+    with subprocess.Popen([BUILT / "cloche", "run", "-C", TOP, "sh", "-c", "echo; read line"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as run:  # fmt: skip
+        assert run.stdout.read(1) == b"\n"
+        maps = pathlib.Path(f"/proc/{run.pid}/smaps").read_text(encoding="ascii")
+    code = maps[maps.index(" r-xp "):]
+    held, whole = (int(re.search(rf"^{name}: +(\d+) kB", code, re.MULTILINE)[1]) for name in ("Rss", "Size"))
+    assert held < whole / 2, "much is called that src/launch.ld does not name: run scripts/order-functions"
