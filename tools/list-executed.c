@@ -1,9 +1,9 @@
-/* Runs a program and prints which of its functions are executed, by it and by all that it starts, in the order in which
- * they are first: list-executed PROGRAM [ARGUMENT...], with the functions' addresses on standard input, one a line, in
- * hexadecimal. See scripts/order-functions.
+/* Runs a program and prints which of its functions are executed, by it and by all that it starts: the number of the
+ * process, and the function's address, in the order in which they are. list-executed PROGRAM [ARGUMENT...], with the
+ * functions' addresses on standard input, one a line, in hexadecimal. See scripts/order-functions.
  *
- * A breakpoint stands at the beginning of each function, and is gone once it was met. What executes another program is
- * let go. */
+ * A breakpoint stands at the beginning of each function, and is gone from a process and what it starts later once it
+ * was met. What executes another program is let go. */
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -20,7 +20,6 @@ enum { FUNCTIONS_MAX = 65536, BREAKPOINT = 0xcc, BYTE = 0xff, EVENT_SHIFT = 16 }
 struct function {
     unsigned long address;
     long begins; /* its first byte */
-    bool met;
 };
 
 static struct function functions[FUNCTIONS_MAX];
@@ -77,9 +76,7 @@ static bool meet(pid_t pid)
     put(pid, function->address, function->begins);
     registers.rip = function->address;
     ptrace(PTRACE_SETREGS, pid, NULL, &registers);
-    if (!function->met)
-        printf("%lx\n", function->address);
-    function->met = true;
+    printf("%d %lx\n", (int)pid, function->address);
     return true;
 }
 

@@ -12,11 +12,13 @@ struct error {
 };
 
 /* All of these return false, so that `return error_set(...)` reads well. A NULL
- * error is for callers who need no words. */
-bool error_set(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+ * error is for callers who need no words. Cold: what leads to one is put where the
+ * rest does not have to be read around it. */
+bool error_set(struct error *err, const char *format, ...) __attribute__((cold, format(printf, 2, 3)));
 /* As error_set, with ": " and the text of errnum behind it. */
-bool error_set_errno(struct error *err, int errnum, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool error_set_errno(struct error *err, int errnum, const char *format, ...)
+    __attribute__((cold, format(printf, 3, 4)));
 /* Puts "words: " before the text that is there. */
-bool error_wrap(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool error_wrap(struct error *err, const char *format, ...) __attribute__((cold, format(printf, 2, 3)));
 
 #endif

@@ -15,8 +15,8 @@ bool log_is_verbose(void);
 void log_set_name(const char *name); /* lives as long as the process */
 
 /* Errors are always said; warnings unless quiet; details only when verbose. */
-void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void log_error(const char *format, ...) __attribute__((cold, format(printf, 1, 2)));
+void log_warning(const char *format, ...) __attribute__((cold, format(printf, 1, 2)));
 void log_detail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Lines that are safe as they stand and say who speaks; unless quiet. */
