@@ -15,7 +15,8 @@ enum order_kind {
     ORDER_HOLD,         /* everything inside is to stop where it is: a question is put to somebody */
     ORDER_LOOK,         /* ... does it still stand where it did? */
     ORDER_RELEASE,      /* ... and to go on */
-    ORDER_CONTINUE      /* the command is to go on; `value` is 1 if the terminal is for it, else 0 */
+    ORDER_CONTINUE,     /* the command is to go on; `value` is 1 if the terminal is for it, else 0 */
+    ORDER_ENDING        /* nobody is left who could ask the doorman: the last process is about to end */
 };
 
 struct order {

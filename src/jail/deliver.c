@@ -146,6 +146,7 @@ void deliver(const struct addressee *to, const struct order *order)
     case ORDER_HOLD:
     case ORDER_LOOK:
     case ORDER_RELEASE:
+    case ORDER_ENDING:
         break;
     }
 }

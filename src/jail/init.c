@@ -35,6 +35,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -428,6 +429,19 @@ static void follow(struct init *init, const struct addressee *to, const struct o
     }
 }
 
+/* To be woken by its end would take longer than to look, a hundred times at most. */
+static bool look_for_end(const struct init *init, pid_t command, int *ended)
+{
+    enum { LOOKS_MAX = 100 };
+
+    for (int i = 0; i < LOOKS_MAX; i++) {
+        if (reap(init, command, ended))
+            return true;
+        sched_yield();
+    }
+    return false;
+}
+
 static void wait_for(struct init *init, const struct addressee *to, int signals, struct sampler *sampler, int *ended)
 {
     struct renewal renewal;
@@ -459,7 +473,10 @@ static void wait_for(struct init *init, const struct addressee *to, int signals,
             struct order order;
             if (!order_receive(init->control, &order))
                 leave(init);
-            follow(init, to, &order);
+            if (order.kind != ORDER_ENDING)
+                follow(init, to, &order);
+            else if (look_for_end(init, to->command, ended))
+                return;
         }
         if (init->network && polled[2].revents && !init->network->serve_inside(init->network->argument, init->inside))
             polled[2].fd = -1;

@@ -377,5 +377,7 @@ bool supervise(struct supervised *run, struct report *report, bool *timed_out)
             end_now(run);
             return false;
         }
+        if (run->doorman.deserted)
+            order_send(run->control, ORDER_ENDING, 0);
     }
 }
