@@ -69,7 +69,9 @@ static void tell_refused(struct worker *worker, struct move *move, int error)
     if (!move->source.exists || fstat(move->from.directory, &from) < 0 || fstat(move->to.directory, &to) < 0 ||
         from.st_dev != to.st_dev)
         return;
-    if (judge_change(worker->house, &move->source) || judge_removal(worker->house, &move->source))
+    if (error == EBUSY)
+        tell_carrying(worker, &move->source);
+    else if (judge_change(worker->house, &move->source) || judge_removal(worker->house, &move->source))
         tell_entry(worker, move->from.directory, &move->source, error);
     else
         tell_entry(worker, move->to.directory, &move->target, error);

@@ -32,6 +32,9 @@ enum doorman_record_kind {
 /* The reason of a RECORD_MOVED: each of the two has the other's name now. */
 #define RECORD_EXCHANGED "exchanged"
 
+/* The reason of a RECORD_WRITE: the directory was to be moved. */
+#define RECORD_CARRIES "a rule speaks of something in it, which would get another name"
+
 /* RECORD_ASKED: it is refused unless the supervisor says otherwise, and the call waits for that. */
 enum doorman_record_verdict { RECORD_DENIED, RECORD_ALLOWED, RECORD_OBSERVED, RECORD_ASKED, RECORD_VERDICTS };
 

@@ -96,6 +96,12 @@ void tell_entry(struct worker *worker, int directory, const struct entry_name *e
         tell_write(worker, &entry->name);
 }
 
+void tell_carrying(struct worker *worker, const struct entry_name *entry)
+{
+    if (!is_off(worker->house) && entry->name.kind != NAME_DOUBTFUL)
+        notice(worker, RECORD_WRITE, RECORD_DENIED, name_slice(&entry->name), RECORD_CARRIES);
+}
+
 /* Whose modes, owner and times are changed must be one's own; for the rest the
  * mode counts. */
 static bool would_be_allowed(const struct worker *worker, int object, const struct name *name)

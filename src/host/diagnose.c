@@ -128,7 +128,8 @@ static void diagnose_powerless(struct arena *arena, const struct namespace_failu
     const char *code = examine_errno(arena, failure->errnum);
 
     if (failure->step == NAMESPACE_IDS && !settings->proc_mounted)
-        set(finding, "ids cannot be mapped: /proc is not mounted", "mount it: sudo mount -t proc proc /proc");
+        set(finding, "ids cannot be mapped: no /proc of this pid namespace is mounted",
+            "mount it: sudo mount -t proc proc /proc");
     else if (restricted_by_apparmor(failure))
         set(finding,
             arena_printf(arena,
@@ -170,7 +171,7 @@ void diagnose_fresh_proc(struct arena *arena, int errnum, const struct settings 
     const char *code = examine_errno(arena, errnum);
 
     if (!settings->proc_mounted)
-        set(finding, arena_printf(arena, "refused (%s): no /proc is mounted here", code),
+        set(finding, arena_printf(arena, "refused (%s): no /proc of this pid namespace is mounted here", code),
             "mount it: sudo mount -t proc proc /proc");
     else if (errnum == EPERM && settings->proc_masked)
         set(finding,

@@ -3,6 +3,7 @@
 #include "host/settings.h"
 
 #include "base/fd.h"
+#include "base/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -150,7 +151,7 @@ void settings_read(struct arena *arena, struct settings *settings)
             settings_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"),
         .ptrace_scope = settings_number("/proc/sys/kernel/yama/ptrace_scope"),
         .seccomp_mode = seccomp_mode(),
-        .proc_mounted = access("/proc/self/status", F_OK) == 0,
+        .proc_mounted = proc_is_own(),
         .chrooted = root_is_no_mount(),
         .in_container = access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0,
     };

@@ -19,9 +19,9 @@ struct settings {
     long apparmor_restrict_unprivileged_userns; /* Ubuntu */
     long ptrace_scope;                          /* Yama */
     int seccomp_mode;                           /* of this process: 0, 1, 2 or SETTING_ABSENT */
-    bool proc_mounted;
-    bool proc_masked; /* something is mounted below /proc, or /proc is read-only */
-    bool chrooted;    /* the root directory is certainly not the namespace's own root */
+    bool proc_mounted;                          /* one of this pid namespace */
+    bool proc_masked;                           /* something is mounted below /proc, or /proc is read-only */
+    bool chrooted;                              /* the root directory is certainly not the namespace's own root */
     bool in_container;
 };
 

@@ -6,6 +6,7 @@
 #include "jail/identity.h"
 
 #include "base/fd.h"
+#include "base/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -104,6 +105,9 @@ static bool map_every_id(pid_t child, const char *name, struct error *err)
 
 bool identity_map_child(pid_t child, struct error *err)
 {
+    if (!proc_is_own())
+        return error_set(err, "no /proc of this pid namespace is mounted, so the sandbox cannot be given a user (mount "
+                              "it: mount -t proc proc /proc)");
     if (geteuid() == 0)
         return map_every_id(child, "uid_map", err) && map_every_id(child, "gid_map", err);
     return write_to_child(child, "setgroups", "deny", 4, err) && write_own_map(child, "uid_map", geteuid(), err) &&

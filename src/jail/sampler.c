@@ -89,7 +89,8 @@ static int64_t look_at_memory(struct sampler *sampler, uint64_t bytes)
     return clamp((int64_t)((limit - bytes) / BYTES_PER_MILLISECOND), PERIOD_MIN, PERIOD_MAX);
 }
 
-static void sample(struct sampler *sampler)
+/* `ended`: processes that were there until now. */
+static void sample(struct sampler *sampler, uint64_t ended)
 {
     const struct plan *plan = sampler->plan;
     struct usage usage;
@@ -100,7 +101,7 @@ static void sample(struct sampler *sampler)
     int64_t cost = (int64_t)(milliseconds_on(CLOCK_PROCESS_CPUTIME_ID) - start);
 
     if (watches_processes(plan))
-        period = look_at_processes(sampler, usage.tasks);
+        period = look_at_processes(sampler, usage.tasks + ended);
     if (plan->memory.way == LIMIT_BY_SAMPLES)
         period = least(period, look_at_memory(sampler, usage.memory));
     if (plan->open_files && usage.files >= plan->open_files)
@@ -113,7 +114,7 @@ bool sampler_look(struct sampler *sampler)
 {
     if (!sampler->needed || now_in_milliseconds() < sampler->due)
         return true;
-    sample(sampler);
+    sample(sampler, 0);
     return sampler->memory_exceeded == 0;
 }
 
@@ -151,8 +152,10 @@ void sampler_conclude(struct sampler *sampler, int wait_status,
     char limit[32];
     char used[32];
 
+    /* Who could not start another process may have ended for that, before anybody looked: what it
+     * had started is still there. */
     if (sampler->needed && !sampler->memory_exceeded)
-        sample(sampler);
+        sample(sampler, 1);
     if (sampler->memory_exceeded) {
         size_text(plan->memory.value, limit, sizeof limit);
         size_text(sampler->memory_exceeded, used, sizeof used);

@@ -4,7 +4,9 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "doorman/records.h"
 #include "net/guard.h"
+#include "policy/resolve.h"
 #include "session/call_rule.h"
 #include "session/hint.h"
 
@@ -127,6 +129,7 @@ static void find_hint(struct arena *arena, const struct session *session, const 
         return;
     }
     event->hint = slice_of(hint_text(arena, session, &hint));
+    event->hint_is_wider = hint.wider;
     if (hint.before) {
         const char *command = first_command(arena, session, answer, &hint, event);
         add_reason(arena, event, arena_printf(arena, "it has to be there first: %s", command));
@@ -145,6 +148,19 @@ static struct slice reason_of(struct arena *arena, const struct decision *decisi
                        : slice_of(decision->why);
 }
 
+/* The first that takes something away below a directory. */
+static struct origin rule_below(const struct session *session, struct slice directory)
+{
+    const struct path_rules *rules = &session->policy.paths;
+
+    for (size_t i = 0; i < rules->count; i++) {
+        const struct path_rule *rule = &rules->items[i];
+        if (!rule->dropped && !rule_is_grant(rule) && rule->list != LIST_BUILT_IN && path_covers(directory, rule->real))
+            return rule->origin;
+    }
+    return (struct origin){0};
+}
+
 void event_find_rule(struct arena *arena, const struct session *session, bool with_hint, struct event *event)
 {
     struct question question;
@@ -161,7 +177,8 @@ void event_find_rule(struct arena *arena, const struct session *session, bool wi
     /* What the doorman knows beyond decide(): git's directories, what would be moved. */
     if (answer.decision.allowed && event->kind == EVENT_FS_WRITE && event->verdict == EVENT_DENIED &&
         event->reason.len && !event->rule.file)
-        event->rule = (struct origin){"built-in", "protected names"};
+        event->rule = slice_is(event->reason, RECORD_CARRIES) ? rule_below(session, answer.real)
+                                                              : (struct origin){"built-in", "protected names"};
     if (answer.decision.allowed != (event->verdict != EVENT_DENIED))
         return;
     if (!event->rule.file)

@@ -265,8 +265,21 @@ static bool suggest_for_absent(const struct trial *trial, const char *lines, str
     return true;
 }
 
+/* What is executed from there later would be what the command wrote (attack 35). */
+static bool holds_programs(const struct session *session, struct slice directory)
+{
+    const struct path_rules *rules = &session->policy.paths;
+
+    for (size_t i = 0; i < rules->count; i++) {
+        const struct path_rule *rule = &rules->items[i];
+        if (rule->list == LIST_ALLOW_READ && rule->derived && !rule->dropped && path_covers(directory, rule->real))
+            return true;
+    }
+    return false;
+}
+
 /* To make something is to write to the directory it is to stand in. A home, the
- * root or what stands in it are not given away for one name. */
+ * root or what stands in it are not given away for one name, nor is what $PATH leads to. */
 static bool suggest_directory(const struct trial *trial, struct hint *hint)
 {
     struct slice directory = path_parent(trial->denied->real);
@@ -275,11 +288,13 @@ static bool suggest_directory(const struct trial *trial, struct hint *hint)
 
     while (directory.len > 1 && tree_look(trial, directory) == NODE_ABSENT)
         directory = path_parent(directory);
-    if (path_depth(directory) < 2 || path_covers(directory, trial->session->around.home))
+    if (path_depth(directory) < 2 || path_covers(directory, trial->session->around.home) ||
+        holds_programs(trial->session, directory))
         return false;
     wider.real = directory;
     above.denied = &wider;
-    return suggest(&above, option_for(&above), hint);
+    hint->wider = suggest(&above, option_for(&above), hint);
+    return hint->wider;
 }
 
 static bool suggest_for_file(const struct trial *trial, struct hint *hint)

@@ -12,6 +12,7 @@ struct hint {
     const char *option;               /* as typed in a shell: --allow-read /x; NULL: none needed or none helps */
     const char *policy;               /* lines for the policy file; NULL: none */
     const struct path_rule *left_out; /* the entry that would allow it if its path existed; NULL: none */
+    bool wider;                       /* it opens the directory in which something is to be made */
     struct slice beside;              /* no hint, because it is a temporary file of this one; empty: it is not */
 };
 

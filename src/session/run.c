@@ -1,6 +1,7 @@
 /* Starts what the plan needs beside the jail, and ends it with the run. */
 #include "session/run.h"
 
+#include "base/proc.h"
 #include "doorman/doorman.h"
 #include "session/events.h"
 #include "session/network.h"
@@ -110,8 +111,7 @@ static enum jail_end run_filtered(struct session *session, char *const *argv, st
 /* It looks into /proc for all it knows of its callers. */
 static bool has_proc(struct error *err)
 {
-    return access("/proc/self/ns/mnt", F_OK) == 0 ||
-           error_set_errno(err, errno, "cannot watch over names without /proc");
+    return proc_is_own() || error_set(err, "cannot watch over names without a /proc of this pid namespace");
 }
 
 static enum jail_end run_watched(struct session *session, char *const *argv, struct outside *outside,

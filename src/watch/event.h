@@ -39,7 +39,8 @@ struct event {
     struct slice protocol;
     struct slice reason; /* words of the policy or of whoever refused */
     struct origin rule;
-    struct slice hint; /* options of `cloche run`, as typed in a shell */
+    struct slice hint;  /* options of `cloche run`, as typed in a shell */
+    bool hint_is_wider; /* it allows all of a directory; not written */
     uint64_t sent, received, milliseconds;
     struct slice apart; /* keeps events apart that are alike otherwise; not written */
 };

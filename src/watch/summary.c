@@ -171,7 +171,7 @@ static void write_denial(struct text *out, const struct line *line, const struct
     if (event->hint.len == 0)
         return;
     begin_line(out, style);
-    text_append_string(out, "    to allow it: ");
+    text_append_string(out, event->hint_is_wider ? "    to allow it, and all else in there: " : "    to allow it: ");
     append_coloured(out, style, "32", arena_slice(arena, event->hint).ptr);
     text_append_byte(out, '\n');
 }

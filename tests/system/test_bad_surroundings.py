@@ -3,6 +3,7 @@ or is refused with a clear line and 125, and then nothing was run.
 
 Machines without usable namespaces are test_landlock_backend.py's subject."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -177,6 +178,28 @@ def test_without_any_proc_the_run_is_held_by_landlock_or_refused_if_that_is_not_
     answer = where_mounted(person, bad, "run", "sh", "-c", "echo x >new; cat new")
     assert (answer.returncode, answer.stdout) == (0, "x\n"), answer.stderr
     assert "Landlock alone" in answer.stderr and answer.stderr.count("\n") == 1
+
+
+@only_root
+def test_a_proc_that_speaks_of_other_processes_is_as_good_as_none_and_all_say_so(person):
+    """In a pid namespace that was entered without mounting one, our child's number is somebody else's."""
+
+    def entered(*arguments, options=()):
+        words = ["unshare", "--pid", "--fork", *options, "setpriv", "--reuid", str(person.uid), "--regid", str(person.uid),
+                 "--clear-groups", person.binaries / "cloche", *arguments]  # fmt: skip
+        return subprocess.run(words, cwd=person.project, env=person.environment, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=PATIENCE, check=False)
+
+    answer = entered("run", "--backend", "namespaces", "touch", "made")
+    assert refused(answer, "/proc of this pid namespace") and not (person.project / "made").exists()
+    answer = entered("run", "sh", "-c", "echo x >new; cat new")
+    assert (answer.returncode, answer.stdout) == (0, "x\n") and "Landlock alone" in answer.stderr, answer
+    assert json.loads(entered("explain", "--json").stdout)["backend"] == "landlock"
+    assert "with Landlock alone" in entered("doctor").stdout
+    own = {"options": ["--mount-proc"]}
+    assert entered("run", "--backend", "namespaces", "touch", "made", **own).returncode == 0
+    assert json.loads(entered("explain", "--json", **own).stdout)["backend"] == "namespaces"
+    assert "with Landlock alone" not in entered("doctor", **own).stdout
 
 
 # Between plan and mount

@@ -251,6 +251,39 @@ def test_runs_killed_at_any_moment_leave_nothing(person, mark, own_places):
     assert 0 < len(at_work) < KILLED, (seed, whole, at_work)
 
 
+def test_many_runs_killed_at_once_leave_nothing(person, mark):
+    person.file(".env", "SECRET=1\n")
+    allowed = person.directory("project/allowed")
+    before = fingerprint(person.base, {allowed})
+    work = "while :; do mkdir -p allowed/$0; echo x >allowed/$0/file; rm -rf allowed/$0; done 2>/dev/null"
+    runs = [subprocess.Popen([person.binaries / "cloche", "run", "sh", "-c", work, f"run-{number}", mark],
+                             cwd=person.project, env=person.environment, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **as_person(person))
+            for number in range(KILLED)]  # fmt: skip
+    assert wait_until(lambda: len(processes(mark)) > KILLED // 2)
+    for run in runs:
+        run.send_signal(signal.SIGKILL)
+    killed = time.monotonic()
+    assert [run.wait(PATIENCE) for run in runs] == [-signal.SIGKILL] * KILLED
+    assert wait_until(lambda: not processes(mark))
+    assert time.monotonic() - killed < 5  # so many end one after the other
+    assert fingerprint(person.base, {allowed}) == before
+
+
+@pytest.mark.parametrize("name", ["SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGSYS", "SIGTRAP", "SIGABRT", "SIGXFSZ", "SIGKILL"])
+def test_whatever_signal_ends_cloche_ends_the_run(person, mark, name):
+    """Those that it passes on end the command, and cloche with it; those that only it can have got end both."""
+    stay = "sh -c 'while :; do sleep 0.1; done' $0"
+    run = subprocess.Popen([person.binaries / "cloche", "run", "sh", "-c", f"setsid {stay} & echo ready; exec {stay}", mark],
+                           cwd=person.project, env=person.environment, stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **as_person(person))  # fmt: skip
+    assert run.stdout.read(6) == b"ready\n"
+    sent = time.monotonic()
+    run.send_signal(getattr(signal, name))
+    assert run.wait(PATIENCE) != 0
+    assert wait_until(lambda: not processes(mark)) and time.monotonic() - sent < 1
+
+
 # What a run keeps busy
 
 

@@ -391,6 +391,32 @@ def test_what_has_to_be_made_first_is_told_as_a_command(person, script, first):
     assert event["hint"] == f"--allow-write {person.home}/made"
 
 
+def test_a_hint_that_opens_a_directory_says_so_and_none_opens_what_path_leads_to(person):
+    outside = person.base / "outside"
+    outside.mkdir()
+    os.chown(outside, person.uid, person.uid)
+    answer = person.cloche("run", "touch", outside / "new")
+    assert f"    to allow it, and all else in there: --allow-write {outside}\n" in answer.stderr, answer.stderr
+    assert person.cloche("run", "--allow-write", outside, "touch", outside / "new").returncode == 0
+    # Whoever may write beside what is on PATH may have a program run outside later (attack 35).
+    person.directory(person.home / ".tool/bin")
+    person.environment["PATH"] = f"{person.home}/.tool/bin:{person.environment['PATH']}"
+    event = told(person, "touch ~/.tool/lock")[str(person.home / ".tool/lock")]
+    assert event["hint"] == f"--allow-write {person.home}/.tool/lock"
+    person.file(person.home / ".tool/lock")
+    answer = person.cloche("run", *shlex.split(event["hint"]), "sh", "-c", "echo x > ~/.tool/lock && ! touch ~/.tool/bin/new")
+    assert answer.returncode == 0 and not (person.home / ".tool/bin/new").exists(), answer
+
+
+@pytest.mark.parametrize("option, key", [("--deny-read", "--deny-read"), ("--deny-write", "--deny-write")])
+def test_moving_what_holds_something_denied_names_the_rule_that_denies_it(person, option, key):
+    person.file("above/denied/file")
+    event = told(person, "mv above elsewhere", option, "above/denied")[str(person.project / "above")]
+    assert event["rule"]["path"] == key and "a rule speaks of something in it" in event["reason"], event
+    assert (person.project / "above/denied/file").exists()
+    assert told(person, "mv above elsewhere") == {} and (person.project / "elsewhere/denied/file").exists()
+
+
 def greet(server):
     try:
         while True:

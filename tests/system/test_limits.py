@@ -76,6 +76,20 @@ def test_exactly_as_many_processes_as_allowed_can_be_had(counted, limit):
     assert any(f"the limit of {limit}" in line and "limits.processes, --pids" in line for line in said(above))
 
 
+def test_who_gives_up_at_the_first_refusal_is_told_of_the_limit(counted):
+    """Before anybody could count: what it had started is still there."""
+    answer = limited(counted, {"processes": 6}, """
+import os, time
+for _ in range(9):
+    if os.fork() == 0:
+        time.sleep(20)
+""")
+    assert answer.returncode == 1 and "BlockingIOError" in answer.stderr
+    assert any("the limit of 6 processes was reached" in line for line in said(answer)), answer.stderr
+    far = limited(counted, {"processes": 60}, "import os, time\nif os.fork() == 0:\n    time.sleep(20)")
+    assert said(far) == []
+
+
 def test_run_far_below_the_limit_says_nothing(counted):
     assert said(limited(counted, {"processes": 40}, FORKS.format(count=20))) == []
 
