@@ -118,6 +118,11 @@ static void find_hint(struct arena *arena, const struct session *session, const 
         add_reason(arena, event, arena_printf(arena, "nobody should be led there: it is %s", what));
         return;
     }
+    /* The worktree's own .git, which is held whatever policy says, would be the next. */
+    if (is_of_directory(event->op) && slice_starts(answer->decision.rule_text, SLICE(".git/worktrees/"))) {
+        add_reason(arena, event, "worktrees of earlier runs are removed, moved and pruned outside of a run");
+        return;
+    }
     /* Not where a rule speaks of the name itself. */
     question.object = path_parent(answer->real);
     if (event->kind == EVENT_FS_WRITE && is_of_directory(event->op) && answer->decision.rule_text.len == 0 &&

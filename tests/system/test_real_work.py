@@ -103,6 +103,9 @@ def test_worktree_is_made_used_and_removed(repository):
     assert answer.returncode != 0 and "worktrees/side" in answer.stderr
     assert "trees/side/.git, by git: git obeys what it leads to: a .git that was there before is neither" in answer.stderr
     assert (repository.project / ".git/worktrees/side/gitdir").exists()
+    # Nothing is suggested that would only meet the next refusal.
+    assert "outside of a run" in answer.stderr and "to allow it" not in answer.stderr
+    assert git(repository, "worktree", "remove", "--force", "trees/side") == ""
 
 
 def test_clone_below_the_project_is_a_whole_repository(repository):
