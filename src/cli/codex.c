@@ -248,6 +248,7 @@ static int run(struct arena *arena, const struct codex_options *options, struct 
         .source_count = options->managed_network ? 2 : 1,
         .environment = environ,
         .command = options->command,
+        .starts = true,
         .working_directory = options->working_directory ? options->working_directory : ".",
     };
     struct session *session = ARENA_NEW(arena, struct session);

@@ -24,8 +24,9 @@
  *   environment       {inside: [name], heldBack: [name]}
  *   descriptors       [number]: those the command is given beyond the standard ones
  *   limits            {name: number}
- *   limitsHeldBy      {memory, processes}: cgroup, pid_max, rlimit, samples, or
- *                     nothing: there is no such limit, or it is in refusals
+ *   limitsHeldBy      {memory, processes}: cgroup, scope (a cgroup that the service manager
+ *                     is asked for), pid_max, rlimit, samples, or nothing: there is no
+ *                     such limit, or it is in refusals
  *   filter            true if system calls are filtered
  *   capabilities      none, or files: what root's command keeps
  *   doorman           null, or {files, sockets, datagrams: what is asked of it, reads: it performs

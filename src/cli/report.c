@@ -137,6 +137,8 @@ static const char *way_meaning(enum limit_way way)
     switch (way) {
     case LIMIT_BY_CGROUP:
         return "held by a cgroup";
+    case LIMIT_BY_SCOPE:
+        return "held by a cgroup, if the service manager gives one when the run starts";
     case LIMIT_BY_PID_MAX:
         return "held by the run's own kernel.pid_max";
     case LIMIT_BY_RLIMIT:

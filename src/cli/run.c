@@ -172,6 +172,7 @@ int run_command(struct arena *arena, struct options *options)
 
     int status = STATUS_REFUSED;
     err.text[0] = '\0';
+    options->request.starts = true;
     struct head_start *head_start = options->request.backend == BACKEND_NAMESPACES ? jail_begin(arena) : NULL;
     enum jail_end end = attempt(arena, options, false, head_start, &status, &err);
     jail_abandon(head_start);

@@ -332,6 +332,7 @@ static int run(struct arena *arena, const struct srt_options *options, int contr
         .option_count = 1,
         .environment = environ,
         .command = command_of(arena, options),
+        .starts = true,
         .control_fd = control_fd,
         .asks = options->ask && peer, /* never at a terminal: srt has no such thing */
         .peer = peer,

@@ -2,12 +2,15 @@
  * its own, with those controllers. For a run, the files of the cgroups around us
  * tell; doctor tries. The probe makes one below this process's own cgroup, or
  * below the nearest ancestor that is ours and hands controllers down, moves
- * itself in and leaves; the parent takes it away again. */
-#include "host/subjects.h"
+ * itself in and leaves; the parent takes it away again. Where nothing is delegated, the
+ * service manager may give one: see scope.c. */
+#include "host/cgroup.h"
 
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "host/scope.h"
+#include "host/subjects.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,8 +31,7 @@ struct attempt {
     const char *directory; /* of the cgroup to be made */
 };
 
-/* The path after "0::" in /proc/self/cgroup. */
-static bool own_cgroup(struct arena *arena, struct slice *path)
+bool cgroup_own(struct arena *arena, struct slice *path)
 {
     struct slice content;
     struct error ignored;
@@ -49,8 +51,7 @@ static bool own_cgroup(struct arena *arena, struct slice *path)
     return false;
 }
 
-/* Where the unified hierarchy is mounted: the usual place, or beside version 1. */
-static const char *mount_point(void)
+const char *cgroup_mounted(void)
 {
     if (access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0)
         return "/sys/fs/cgroup";
@@ -59,14 +60,14 @@ static const char *mount_point(void)
     return NULL;
 }
 
-static bool exists_below(const char *directory, const char *name)
+bool cgroup_has(const char *directory, const char *name)
 {
     char path[PATH_MAX];
 
     return snprintf(path, sizeof(path), "%s/%s", directory, name) < (int)sizeof(path) && access(path, F_OK) == 0;
 }
 
-static bool move_into(const char *directory)
+bool cgroup_enter(const char *directory)
 {
     char path[PATH_MAX];
 
@@ -85,9 +86,9 @@ static void probe_cgroup(struct probe_report *report, const void *context)
         return;
     }
     report->found |= FOUND_DIRECTORY;
-    if (exists_below(attempt->directory, "pids.max") && exists_below(attempt->directory, "memory.max"))
+    if (cgroup_has(attempt->directory, "pids.max") && cgroup_has(attempt->directory, "memory.max"))
         report->found |= FOUND_CONTROLLERS;
-    if (move_into(attempt->directory))
+    if (cgroup_enter(attempt->directory))
         report->found |= FOUND_MOVED;
 }
 
@@ -104,13 +105,12 @@ static unsigned try_below(struct arena *arena, const char *mounted, struct slice
     return report.found;
 }
 
-static bool hands_down(struct arena *arena, const char *directory, struct slice controller)
+bool cgroup_lists(struct arena *arena, const char *directory, const char *file, struct slice controller)
 {
     struct slice words;
     struct error ignored;
 
-    if (!file_read(arena_printf(arena, "%s/cgroup.subtree_control", directory), CGROUP_FILE_MAX, arena, &words, NULL,
-                   &ignored))
+    if (!file_read(arena_printf(arena, "%s/%s", directory, file), CGROUP_FILE_MAX, arena, &words, NULL, &ignored))
         return false;
     for (size_t start = 0; start < words.len;) {
         struct slice rest = slice_from(words, start);
@@ -131,8 +131,8 @@ static const char *find_parent(struct arena *arena, const char *mounted, struct 
     for (int level = 0; level < ANCESTORS_MAX; level++) {
         const char *directory =
             arena_printf(arena, "%s%.*s", mounted, (int)(cgroup.len == 1 ? 0 : cgroup.len), cgroup.ptr);
-        if (hands_down(arena, directory, slice_of(controller)) && access(directory, W_OK) == 0 &&
-            access(arena_printf(arena, "%s/cgroup.procs", directory), W_OK) == 0)
+        if (cgroup_lists(arena, directory, "cgroup.subtree_control", slice_of(controller)) &&
+            access(directory, W_OK) == 0 && access(arena_printf(arena, "%s/cgroup.procs", directory), W_OK) == 0)
             return directory;
         if (cgroup.len == 1)
             break;
@@ -154,14 +154,16 @@ static bool is_own_pid_max(const struct facts *facts)
 
 void facts_gather_limits(struct arena *arena, struct facts *facts)
 {
-    const char *mounted = mount_point();
+    const char *mounted = cgroup_mounted();
     struct slice cgroup;
 
     facts->limits = (struct limit_facts){.pid_max = is_own_pid_max(facts)};
-    if (mounted && own_cgroup(arena, &cgroup)) {
+    if (mounted && cgroup_own(arena, &cgroup)) {
         facts->limits.memory_cgroup = find_parent(arena, mounted, cgroup, "memory");
         facts->limits.processes_cgroup = find_parent(arena, mounted, cgroup, "pids");
     }
+    if (!facts->limits.memory_cgroup || !facts->limits.processes_cgroup)
+        facts->limits.manager = scope_manager(arena);
 }
 
 /* What holds the limits where no cgroup does. */
@@ -172,6 +174,42 @@ static const char *instead(const struct facts *facts)
     if (!facts->is_root)
         return "memory is measured instead, and processes are held by RLIMIT_NPROC";
     return "memory is measured instead, and limits.processes is refused to root (before Linux 6.14)";
+}
+
+static void probe_scope(struct probe_report *report, const void *context)
+{
+    struct arena arena ARENA_CLEANUP = {0};
+    struct error why;
+    (void)context;
+
+    if (scope_enter(&arena, &why)) {
+        report->found |= FOUND_MOVED;
+        return;
+    }
+    report->errnum = ECANCELED;
+    snprintf(report->note, sizeof report->note, "%s", why.text);
+}
+
+/* The scope is gone when the child is. False: `*why` says why there is none, or is NULL
+ * where nobody could be asked. */
+static bool try_scope(struct arena *arena, struct finding *finding, const char **why)
+{
+    struct probe_report report;
+    const char *manager = scope_manager(arena);
+
+    *why = NULL;
+    if (!manager)
+        return false;
+    probe_run(probe_scope, NULL, &report);
+    if ((report.found & FOUND_MOVED) == 0) {
+        *why = report.note[0] ? arena_string(arena, report.note) : "the service manager gives no scope";
+        return false;
+    }
+    finding->detail = arena_printf(arena,
+                                   "none is delegated to this process, but the service manager (%s) gives a "
+                                   "scope with memory and pids when a run needs one",
+                                   escaped(arena, slice_of(manager)));
+    return true;
 }
 
 static void set_missing(struct arena *arena, const struct facts *facts, struct finding *finding, const char *detail,
@@ -186,12 +224,12 @@ void examine_cgroup(struct arena *arena, struct examination *examination)
 {
     const struct facts *facts = &examination->facts;
     struct slice cgroup;
-    const char *mounted = mount_point();
+    const char *mounted = cgroup_mounted();
     struct finding *finding =
         examination_add(examination, "cgroup", "cgroup delegation",
                         "limits.memory and limits.processes to be held by the kernel alone", WEIGHT_OPTIONAL);
 
-    if (mounted == NULL || !own_cgroup(arena, &cgroup)) {
+    if (mounted == NULL || !cgroup_own(arena, &cgroup)) {
         set_missing(arena, facts, finding, "cgroup version 2 is not mounted",
                     "boot with systemd.unified_cgroup_hierarchy=1");
         return;
@@ -215,13 +253,17 @@ void examine_cgroup(struct arena *arena, struct examination *examination)
             break;
         cgroup = path_parent(cgroup);
     }
+    const char *no_scope;
+    if (try_scope(arena, finding, &no_scope))
+        return;
     const char *remedy = "with systemd, start it below your own service manager:\n"
                          "  systemd-run --user --scope cloche run ...";
+    const char *found = "one can be made, but not entered";
     if ((best & FOUND_DIRECTORY) == 0)
-        set_missing(arena, facts, finding, arena_printf(arena, "none can be made (%s)", examine_errno(arena, errnum)),
-                    remedy);
+        found = arena_printf(arena, "none can be made (%s)", examine_errno(arena, errnum));
     else if ((best & FOUND_CONTROLLERS) == 0)
-        set_missing(arena, facts, finding, "one can be made, but without the controllers memory and pids", remedy);
-    else
-        set_missing(arena, facts, finding, "one can be made, but not entered", remedy);
+        found = "one can be made, but without the controllers memory and pids";
+    if (no_scope)
+        found = arena_printf(arena, "%s, and %s", found, no_scope);
+    set_missing(arena, facts, finding, found, remedy);
 }

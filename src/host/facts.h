@@ -11,6 +11,8 @@ struct limit_facts {
     /* Directories of cgroups below which one with the controller can be made; NULL: there is none. */
     const char *memory_cgroup;
     const char *processes_cgroup;
+    const char
+        *manager; /* the socket of a service manager that can be asked for one; NULL: not needed, or there is none */
     bool pid_max; /* kernel.pid_max is each pid namespace's own, and can be set */
 };
 

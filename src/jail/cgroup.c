@@ -32,12 +32,27 @@ static bool write_setting(int directory, const char *name, const char *value, st
     return true;
 }
 
-static bool write_number(int directory, const char *name, uint64_t value, struct error *err)
+static bool read_setting(int directory, const char *name, char *text, size_t size)
+{
+    FD_CLEANUP int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read(fd, text, size - 1);
+
+    text[length > 0 ? length : 0] = '\0';
+    return length > 0;
+}
+
+/* What counts is what the kernel says then, which rounds down to whole `unit`s. */
+static bool write_number(int directory, const char *name, uint64_t value, uint64_t unit, struct error *err)
 {
     char text[32];
 
     snprintf(text, sizeof text, "%" PRIu64, value);
-    return write_setting(directory, name, text, err);
+    if (!write_setting(directory, name, text, err))
+        return false;
+    uint64_t held = read_setting(directory, name, text, sizeof text) ? strtoull(text, NULL, 10) : UINT64_MAX;
+    if (text[0] < '0' || text[0] > '9' || held > value || held < value - value % unit)
+        return error_set(err, "the kernel does not hold the %s of the run's cgroup that was asked for", name);
+    return true;
 }
 
 /* What killed supervisors left. A run that is just starting may not have a
@@ -65,11 +80,12 @@ static void remove_stale(const char *parent)
 static bool set_limits(const struct plan *plan, int fd, struct error *err)
 {
     /* Pid 1 counts, too. */
-    if (plan->processes.way == LIMIT_BY_CGROUP && !write_number(fd, "pids.max", plan->processes.value + 1, err))
+    if (plan->processes.way == LIMIT_BY_CGROUP && !write_number(fd, "pids.max", plan->processes.value + 1, 1, err))
         return false;
     if (plan->memory.way != LIMIT_BY_CGROUP)
         return true;
-    if (!write_number(fd, "memory.max", plan->memory.value, err) || !write_setting(fd, "memory.oom.group", "1", err))
+    if (!write_number(fd, "memory.max", plan->memory.value, (uint64_t)sysconf(_SC_PAGESIZE), err) ||
+        !write_setting(fd, "memory.oom.group", "1", err))
         return false;
     /* A kernel without swap accounting has no such file, and no swap to fill
      * either, or one that memory.max does not speak of. */
@@ -83,6 +99,8 @@ bool cgroup_make(const struct plan *plan, struct cgroup *cgroup, struct error *e
     const char *parent = plan->memory.way == LIMIT_BY_CGROUP ? plan->memory.cgroup : plan->processes.cgroup;
 
     *cgroup = (struct cgroup){.fd = -1};
+    if (plan->memory.way == LIMIT_BY_SCOPE || plan->processes.way == LIMIT_BY_SCOPE)
+        return error_set(err, "nobody asked the service manager for the cgroup that is to hold the limits");
     if (plan->memory.way != LIMIT_BY_CGROUP && plan->processes.way != LIMIT_BY_CGROUP)
         return true;
     remove_stale(parent);
@@ -101,12 +119,10 @@ bool cgroup_make(const struct plan *plan, struct cgroup *cgroup, struct error *e
 /* The number behind `key` in a file of "key number" lines. */
 static uint64_t read_event(int directory, const char *name, const char *key)
 {
-    FD_CLEANUP int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
     char text[1024];
-    ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
     size_t key_length = strlen(key);
 
-    text[length > 0 ? length : 0] = '\0';
+    read_setting(directory, name, text, sizeof text);
     for (const char *line = text; line && *line;) {
         if (strncmp(line, key, key_length) == 0 && line[key_length] == ' ')
             return strtoull(line + key_length, NULL, 10);

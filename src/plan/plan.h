@@ -119,6 +119,7 @@ struct rlimit_setting {
 enum limit_way {
     LIMIT_BY_NOTHING, /* there is no limit, or it is in the refusals */
     LIMIT_BY_CGROUP,
+    LIMIT_BY_SCOPE,   /* a cgroup that the service manager is to be asked for; nothing is carried out by this plan */
     LIMIT_BY_PID_MAX, /* of the run's own pid namespace */
     LIMIT_BY_RLIMIT,  /* RLIMIT_NPROC, which is counted per user namespace */
     LIMIT_BY_SAMPLES  /* measured from time to time; the run is killed when it is over */
@@ -298,5 +299,9 @@ const char *backend_name(enum backend backend);
 
 /* "cgroup", "pid_max", "rlimit", "samples" */
 const char *limit_way_name(enum limit_way way);
+
+/* Would a plan with these facts have a limit LIMIT_BY_SCOPE? Whoever starts something asks for it before
+ * planning (host/scope.h). */
+bool plan_wants_scope(const struct policy *policy, const struct facts *facts);
 
 #endif

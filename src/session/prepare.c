@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "host/scope.h"
 #include "policy/around.h"
 #include "policy/find.h"
 #include "policy/resolve.h"
@@ -204,6 +205,25 @@ static bool make_token(struct session *session, struct error *err)
     return true;
 }
 
+/* A service manager is asked only by what is about to start, and only for limits that nothing else here holds
+ * as well. If it gives nothing, the plan is made without it. */
+static void gather_limits(struct session *session)
+{
+    struct facts *facts = &session->facts;
+    struct error why;
+
+    facts_gather_limits(session->arena, facts);
+    if (!session->request->starts)
+        return;
+    if (plan_wants_scope(&session->policy, facts)) {
+        if (scope_enter(session->arena, &why))
+            facts_gather_limits(session->arena, facts);
+        else
+            log_detail("limits: no cgroup: %s", why.text);
+    }
+    facts->limits.manager = NULL;
+}
+
 bool session_plan(struct session *session, struct error *err)
 {
     struct arena *arena = session->arena;
@@ -222,7 +242,7 @@ bool session_plan(struct session *session, struct error *err)
     facts_gather(&session->facts);
     facts_gather_disk(&session->facts, session->around.project.ptr);
     if (session->policy.limits.memory || session->policy.limits.processes)
-        facts_gather_limits(arena, &session->facts);
+        gather_limits(session);
     if (!plan_make(arena, &session->policy, &session->facts, session->tree, working_directory, &session->plan, err))
         return false;
     session->plan.standing = standing;

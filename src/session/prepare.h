@@ -21,6 +21,7 @@ struct session_request {
     size_t option_count;
     char *const *environment; /* cloche's own */
     char *const *command;     /* argv, NULL at the end; NULL: none */
+    bool starts;              /* it is going to be started: whoever has to be asked for that is asked */
     enum backend backend;
     bool shares_proc;  /* a fresh /proc is refused here */
     unsigned accepted; /* by --allow-degraded: bits of host/degraded.h */

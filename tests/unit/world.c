@@ -74,6 +74,11 @@ bool world_make_without_listener(struct world *world, const char *tree, const ch
     return make(world, tree, policy, PERSONALITY_CLOCHE, facts);
 }
 
+bool world_make_on(struct world *world, const char *tree, const char *policy, const struct facts *facts)
+{
+    return make(world, tree, policy, PERSONALITY_CLOCHE, *facts);
+}
+
 bool world_make_srt(struct world *world, const char *tree, const char *policy)
 {
     return make(world, tree, policy, PERSONALITY_SRT, whole_host);

@@ -25,6 +25,7 @@ struct world {
 bool world_make(struct world *world, const char *tree, const char *policy);
 /* On a host where there can be no doorman. */
 bool world_make_without_listener(struct world *world, const char *tree, const char *policy);
+bool world_make_on(struct world *world, const char *tree, const char *policy, const struct facts *facts);
 bool world_make_srt(struct world *world, const char *tree, const char *policy);
 /* `policy` is a permission profile of Codex. */
 bool world_make_codex(struct world *world, const char *tree, const char *policy);
