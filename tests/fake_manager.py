@@ -201,7 +201,7 @@ class FakeManager:
 
     def answer(self, connection, content):
         body_length, serial, fields = struct.unpack_from("<III", content, 4)
-        assert content[:4] == b"l\1\2\1"
+        assert content[:4] == b"l\1\0\1"
         header = dict(Reader(content, 12).values("a(yv)")[0])
         signature = header.get(8, "")
         member = header[3]

@@ -8,7 +8,7 @@
  * is one whose padding holds anything or whose strings hold a NUL. */
 #include "base/dbus.h"
 
-enum { VERSION = 1, NO_AUTO_START = 2 };
+enum { VERSION = 1 };
 enum { FIXED_LENGTH = 16, FIELDS_LENGTH_AT = 12, BODY_LENGTH_AT = 4, HEADER_ALIGNMENT = 8 };
 enum field {
     FIELD_PATH = 1,
@@ -115,7 +115,7 @@ struct slice dbus_call_write(struct arena *arena, const struct dbus_call *call)
 
     text_append_byte(&text, 'l');
     text_append_byte(&text, DBUS_CALL);
-    text_append_byte(&text, NO_AUTO_START);
+    text_append_byte(&text, '\0'); /* no flags: a bus that has only just begun waits for whom it starts */
     text_append_byte(&text, VERSION);
     dbus_put_u32(&text, (uint32_t)call->body.len);
     dbus_put_u32(&text, call->serial);

@@ -32,7 +32,7 @@
 
 static void test_call_is_written_as_the_specification_has_it(void **state)
 {
-    static const char expected[] = "l\1\2\1"
+    static const char expected[] = "l\1\0\1"
                                    "\x08\0\0\0"
                                    "\1\0\0\0"
                                    "\x35\0\0\0"
