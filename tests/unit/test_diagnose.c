@@ -174,7 +174,7 @@ static void test_masked_proc_is_told_from_a_plain_refusal(void **state)
     assert_never_says(finding.detail, "masked");
     settings.proc_mounted = false;
     diagnose_fresh_proc(&arena, EPERM, &settings, &finding);
-    assert_says(finding.detail, "no /proc is mounted");
+    assert_says(finding.detail, "no /proc of this pid namespace is mounted");
 }
 
 static void test_masks_of_proc_are_seen_in_mountinfo(void **state)
