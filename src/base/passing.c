@@ -7,12 +7,28 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 union control {
     struct cmsghdr alignment;
     char bytes[CMSG_SPACE(PASSING_MAX * sizeof(int))];
 };
+
+/* A user may have only so many descriptors on their way between processes. Where others have them,
+ * as many runs at once do, they arrive within a moment. */
+static ssize_t send_soon(int socket, const struct msghdr *message, int flags)
+{
+    enum { TRIES_MAX = 200 };
+    const struct timespec moment = {.tv_nsec = 5 * 1000 * 1000};
+
+    for (int tries = 1;; tries++) {
+        ssize_t sent = sendmsg(socket, message, flags);
+        if (sent >= 0 || errno != ETOOMANYREFS || tries == TRIES_MAX)
+            return sent;
+        nanosleep(&moment, NULL);
+    }
+}
 
 ssize_t passing_send(int socket, const void *record, size_t size, const int *fds, size_t count, int flags)
 {
@@ -33,7 +49,7 @@ ssize_t passing_send(int socket, const void *record, size_t size, const int *fds
         head->cmsg_len = CMSG_LEN(count * sizeof(int));
         memcpy(CMSG_DATA(head), fds, count * sizeof(int));
     }
-    return sendmsg(socket, &message, MSG_NOSIGNAL | flags);
+    return send_soon(socket, &message, MSG_NOSIGNAL | flags);
 }
 
 /* How many of the descriptors in a message fit; the others are closed. */

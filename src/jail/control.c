@@ -40,7 +40,12 @@ bool descriptor_send(int socket, int fd)
 {
     const char mark = 0;
 
-    return passing_send(socket, &mark, sizeof mark, &fd, 1, MSG_DONTWAIT) == (ssize_t)sizeof mark;
+    if (passing_send(socket, &mark, sizeof mark, &fd, 1, MSG_DONTWAIT) == (ssize_t)sizeof mark)
+        return true;
+    /* Whoever waits for it waits no longer. */
+    if (passing_send(socket, &mark, sizeof mark, NULL, 0, MSG_DONTWAIT) < 0)
+        shutdown(socket, SHUT_RDWR);
+    return false;
 }
 
 int descriptor_receive(int socket)

@@ -106,6 +106,7 @@ static enum report_kind why_not_mounted(const struct outset *outset)
 struct aside {
     const struct init *init;
     struct mounts *mounts;
+    int inside; /* the network's socket in the thread's own table: pid 1 may have it elsewhere by then */
 };
 
 /* What pid 1 has got when it is told the plan. */
@@ -242,7 +243,7 @@ static bool set_up_network_aside(void *argument, struct error *err)
     const struct aside *aside = argument;
     const struct init *init = aside->init;
 
-    return init->network->set_up_inside(init->network->argument, init->inside, err);
+    return init->network->set_up_inside(init->network->argument, aside->inside, err);
 }
 
 /* The thread attaches the last masks while the command's process prepares itself, which takes about as long as that
@@ -269,14 +270,15 @@ static bool set_up_namespaces(const struct init *init, struct beginning *beginni
     if (!limits_hold_processes(plan, err) || !limits_make_room(mounts_descriptors(plan), &raised, err))
         return false;
     mounts_expect(&beginning->mounts, plan);
-    *aside = (struct aside){.init = init, .mounts = &beginning->mounts};
+    *aside = (struct aside){.init = init, .mounts = &beginning->mounts, .inside = init->inside};
     own_network_then(network, helped ? make_overlays_aside : NULL, later_of(init, beside), aside);
     if (init->network)
         own_network_call(network);
     if (!beside) {
-        if (!own_network_enter(network, err))
-            return false;
+        bool completed = own_network_enter(network, err) && own_network_complete(network, err);
         own_network_end(network);
+        if (!completed)
+            return false;
     }
     if (!mounts_prepare(&beginning->mounts, err) || (helped && !own_network_wait(network, err)) ||
         !mounts_attach(&beginning->mounts, err))
@@ -560,9 +562,16 @@ _Noreturn void init_in_namespaces(const struct outset *outset, const struct plac
         own.inside = descriptor_receive(control);
     if (own.tripwire >= 0)
         beginning.mounts.tripwire.socket = descriptor_receive(control);
-    for (size_t i = 0; i < own.session.count; i++)
+    bool complete_trees = true;
+    for (size_t i = 0; i < own.session.count; i++) {
         beginning.mounts.session.trees[i] = descriptor_receive(control);
+        complete_trees = complete_trees && beginning.mounts.session.trees[i] >= 0;
+    }
     beginning.mounts.session.count = own.session.count;
+    if ((own.network && own.inside < 0) || !complete_trees)
+        tell(&own, REPORT_REFUSED, 0,
+             "pid 1 of the sandbox could not be handed what it needs: this user has too many descriptors on their way "
+             "between processes (start fewer runs at once, or raise the limit of open files: ulimit -n)");
     if (!passed_receive(&own.target.passed, control, &error))
         tell(&own, REPORT_REFUSED, 0, error.text);
     if (!set_up_namespaces(&own, &beginning, &error))

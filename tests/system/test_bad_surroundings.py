@@ -300,6 +300,44 @@ def test_nobody_stands_in_a_hidden_directory_before_it_is_hidden(person):
         assert (done.returncode, done.stdout) == (status, shown), done
 
 
+FILTERED = {"extends": ["preset:dev"], "network": {"mode": "filtered", "allowedDomains": ["example.org"]}}
+
+
+def injected(person, faults, *arguments):
+    """A run in which strace, which says nothing, lets system calls fail."""
+    return subprocess.run(["strace", "-qq", "-o", "/dev/null", *faults, person.binaries / "cloche", "run", *arguments],
+                          cwd=person.project, env=person.environment, stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=PATIENCE, check=False, **as_person(person))  # fmt: skip
+
+
+@pytest.mark.parametrize("kept", [0, 600], ids=["few descriptors", "many descriptors"])
+@pytest.mark.parametrize("call", ["bind", "listen", "epoll_create1"])
+def test_filtered_network_that_cannot_be_set_up_inside_refuses_the_run(person, call, kept):
+    held = [str(person.file(f"held/held{number}")) for number in range(kept)]
+    policy = person.file("../policy.json", {**FILTERED, "filesystem": {"denyWrite": held}})
+    faults = ["-f", "-e", f"trace={call}", "-e", f"inject={call}:error=EPERM"]
+    answer = injected(person, faults, "-s", policy, "touch", "made")
+    assert answer.returncode == 125 and not (person.project / "made").exists(), answer
+    assert person.cloche("run", "-s", policy, "touch", "made").returncode == 0
+
+
+def test_descriptors_that_cannot_be_sent_for_a_moment_are_sent_later(person):
+    policy = person.file("../policy.json", FILTERED)
+    busy = ["-e", "trace=sendmsg", "-e", "inject=sendmsg:error=ETOOMANYREFS:when=1..20"]
+    answer = injected(person, busy, "-s", policy, "echo", "ran")
+    assert (answer.returncode, answer.stdout) == (0, "ran\n"), answer
+
+
+@pytest.mark.parametrize("error, sends", [("EPERM", "1"), ("EPERM", "1+"), ("ETOOMANYREFS", "1+")])
+def test_descriptors_that_cannot_be_sent_at_all_end_the_run(person, error, sends):
+    """Pid 1 waited for them for ever."""
+    policy = person.file("../policy.json", FILTERED)
+    answer = injected(person, ["-e", "trace=sendmsg", "-e", f"inject=sendmsg:error={error}:when={sends}"],
+                      "-s", policy, "touch", "made")  # fmt: skip
+    assert answer.returncode in (125, 137) and answer.stderr.startswith("cloche: "), answer
+    assert not (person.project / "made").exists()
+
+
 def test_names_are_judged_alike_on_a_kernel_that_does_not_list_mounts(person):
     listmount, enosys = "458", "38"
     old = ["/usr/bin/python3", "-", "answer", listmount, enosys]

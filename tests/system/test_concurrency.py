@@ -251,6 +251,17 @@ def test_runs_killed_at_any_moment_leave_nothing(person, mark, own_places):
     assert 0 < len(at_work) < KILLED, (seed, whole, at_work)
 
 
+def test_many_filtered_runs_at_once_all_get_their_network(person):
+    """What a thread of pid 1's sets up, pid 1 may have put elsewhere among its descriptors meanwhile."""
+    policy = person.file("../policy.json", {"extends": ["preset:dev"],
+                                            "network": {"mode": "filtered", "allowedDomains": ["example.org"]}})  # fmt: skip
+    words = 'seq 600 | xargs -P 100 -I{} sh -c "$1 run -s $2 true || echo refused"'
+    done = subprocess.run(["sh", "-c", words, "sh", person.binaries / "cloche", policy],
+                          cwd=person.project, env=person.environment, stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=4 * PATIENCE, check=False, **as_person(person))  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def test_many_runs_killed_at_once_leave_nothing(person, mark):
     person.file(".env", "SECRET=1\n")
     allowed = person.directory("project/allowed")
