@@ -21,6 +21,7 @@
 #include "jail/deliver.h"
 #include "jail/hold.h"
 #include "jail/jail.h"
+#include "jail/kept.h"
 #include "jail/limits.h"
 #include "jail/linger.h"
 #include "jail/mountfd.h"
@@ -55,24 +56,6 @@ static _Noreturn void tell(const struct init *init, enum report_kind kind, int v
         private_directory_remove(init->target.plan->private_directory);
     report_send(init->control, kind, value, text);
     _exit(0);
-}
-
-/* Descriptors from `first` on, up to and without `end`. */
-static bool close_between(int first, int end)
-{
-    return first >= end || close_range((unsigned)first, (unsigned)end - 1, 0) == 0;
-}
-
-/* All but the standard ones, both ends of the doorman's socket (NULL: there is none), and the
- * control socket, which was made after it, with `kept` upon it. */
-static bool close_others(const int *doorman, int control, size_t kept, struct error *err)
-{
-    int next = doorman ? doorman[1] + 1 : 3;
-
-    if ((!doorman || (close_between(3, doorman[0]) && close_between(doorman[0] + 1, doorman[1]))) &&
-        close_between(next, control) && close_range((unsigned)control + 1 + (unsigned)kept, ~0U, 0) == 0)
-        return true;
-    return error_set_errno(err, errno, "cannot close descriptors");
 }
 
 static int await(int control, enum order_kind kind)
@@ -140,7 +123,7 @@ static bool begin(const struct outset *outset, const int doorman[2], int control
 {
     *beginning = (struct beginning){.umask = umask(0)};
     *kind = REPORT_REFUSED;
-    if (!close_others(doorman, control, 0, err))
+    if (!kept_close_others(doorman, control, 0, err))
         return false;
     *kind = REPORT_NO_NAMESPACES;
     if (!take_namespaces(control, err))
@@ -150,65 +133,6 @@ static bool begin(const struct outset *outset, const int doorman[2], int control
                    mounts_begin(outset, &beginning->arena, &beginning->mounts, err);
     *kind = mounted ? REPORT_REFUSED : why_not_mounted(outset);
     return mounted && begin_network(control, &beginning->network, err);
-}
-
-/* Puts a descriptor behind the `*kept` that are kept; whatever is there is not needed
- * any more. -1: there is none. */
-static bool keep(const struct init *init, int *fd, size_t *kept, struct error *err)
-{
-    int place = init->control + 1 + (int)*kept;
-
-    if (*fd < 0)
-        return true;
-    if (*fd != place && dup3(*fd, place, O_CLOEXEC) < 0)
-        return error_set_errno(err, errno, "cannot keep a descriptor");
-    *fd = place;
-    (*kept)++;
-    return true;
-}
-
-/* One may stand where another is to be. */
-static bool clear_way(const struct init *init, int *fd, struct error *err)
-{
-    enum { OTHERS = 3 };
-    int first = init->control + 1 + (int)init->handed.count + OTHERS + 2 * (int)init->target.passed.count;
-
-    if (*fd >= 0 && (*fd = fcntl(*fd, F_DUPFD_CLOEXEC, first)) < 0)
-        return error_set_errno(err, errno, "cannot keep a descriptor");
-    return true;
-}
-
-static bool clear_way_for_all(struct init *init, struct error *err)
-{
-    struct passed *passed = &init->target.passed;
-
-    for (size_t i = 0; i < passed->count; i++) {
-        if (!clear_way(init, &passed->fds[i], err) || !clear_way(init, &passed->originals[i], err))
-            return false;
-    }
-    return (!init->network || clear_way(init, &init->scratch, err)) && clear_way(init, &init->whole, err);
-}
-
-static bool keep_passed(struct init *init, size_t *kept, struct error *err)
-{
-    struct passed *passed = &init->target.passed;
-
-    for (size_t i = 0; i < passed->count; i++) {
-        if (!keep(init, &passed->fds[i], kept, err) || !keep(init, &passed->originals[i], kept, err))
-            return false;
-    }
-    return true;
-}
-
-/* The network's socket, what masks are made from, the host's tree, and what the command is passed. */
-static bool keep_descriptors(struct init *init, size_t *kept, struct error *err)
-{
-    int none = -1;
-    int *inside = init->network ? &init->inside : &none;
-
-    *kept = init->handed.count;
-    return clear_way_for_all(init, err) && keep(init, inside, kept, err) && keep(init, &init->scratch, kept, err) &&
-           keep(init, &init->whole, kept, err) && keep_passed(init, kept, err);
 }
 
 /* Behind what the command's process has sent: the listener comes first. */
@@ -504,8 +428,8 @@ static _Noreturn void run(struct init *init)
     size_t kept;
     const int doorman[] = {init->outside, target->doorman};
 
-    if (!keep_descriptors(init, &kept, &error) ||
-        !close_others(init->outside < 0 ? NULL : doorman, init->control, kept, &error) ||
+    if (!kept_gather(init, &kept, &error) ||
+        !kept_close_others(init->outside < 0 ? NULL : doorman, init->control, kept, &error) ||
         !watch_children(&signals, &error) || !sampler_open(target->plan, &sampler, &error) || sigpending(&early) < 0 ||
         !target_start(target, &to.command, &error))
         tell(init, REPORT_REFUSED, 0, error.text);
@@ -596,8 +520,8 @@ _Noreturn void init_confined(struct init *init)
     init->lingering = -1;
     init->scratch = -1;
     init->whole = -1;
-    if (!clear_way_for_all(init, &error) || !keep_passed(init, &kept, &error) ||
-        !close_others(NULL, init->control, kept, &error) || !set_up_confined(init, &error))
+    if (!kept_clear_way(init, &error) || !kept_passed(init, &kept, &error) ||
+        !kept_close_others(NULL, init->control, kept, &error) || !set_up_confined(init, &error))
         tell(init, REPORT_REFUSED, 0, error.text);
     run(init);
 }
