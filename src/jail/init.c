@@ -34,7 +34,6 @@
 #include "jail/sweep.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
