@@ -50,11 +50,6 @@ void dbus_put_u64(struct text *text, uint64_t value)
     put_number(text, value, sizeof value);
 }
 
-void dbus_put_boolean(struct text *text, bool value)
-{
-    dbus_put_u32(text, value);
-}
-
 void dbus_put_string(struct text *text, struct slice value)
 {
     dbus_put_u32(text, (uint32_t)value.len);

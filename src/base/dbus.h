@@ -11,7 +11,6 @@
 /* Putting a body together. Alignment counts from the beginning of the text. */
 void dbus_put_u32(struct text *text, uint32_t value);
 void dbus_put_u64(struct text *text, uint64_t value);
-void dbus_put_boolean(struct text *text, bool value);
 void dbus_put_string(struct text *text, struct slice value); /* paths of objects, too */
 void dbus_put_signature(struct text *text, struct slice value);
 void dbus_put_struct(struct text *text); /* one begins; nothing is to be done at its end */

@@ -70,7 +70,7 @@ static void tell_refused(struct worker *worker, struct move *move, int error)
         from.st_dev != to.st_dev)
         return;
     if (error == EBUSY)
-        tell_carrying(worker, &move->source);
+        tell_carrying(worker, move->from.directory, &move->source, error);
     else if (judge_change(worker->house, &move->source) || judge_removal(worker->house, &move->source))
         tell_entry(worker, move->from.directory, &move->source, error);
     else

@@ -76,10 +76,10 @@ static bool modes_allow(int fd, int access)
     return faccessat(fd, "", access, AT_EMPTY_PATH | AT_EACCESS) == 0 || errno == EROFS;
 }
 
-static void tell_write(struct worker *worker, const struct name *name)
+static void tell_write(struct worker *worker, const struct name *name, const char *why)
 {
     if (name->kind != NAME_DOUBTFUL)
-        notice(worker, RECORD_WRITE, RECORD_DENIED, name_slice(name), judge_why(worker->house, name));
+        notice(worker, RECORD_WRITE, RECORD_DENIED, name_slice(name), why);
 }
 
 /* Hidden by policy: what stands there is a mask, or shows only a part, and its mode
@@ -89,17 +89,23 @@ static bool is_hidden(const struct house *house, struct slice path)
     return !decide_real_path(house->policy, OPERATION_READ, path).allowed;
 }
 
-void tell_entry(struct worker *worker, int directory, const struct entry_name *entry, int error)
+/* Would it be allowed without a sandbox? */
+static bool is_policys(const struct worker *worker, int directory, const struct entry_name *entry, int error)
 {
-    if (is_refusal(error) && !is_off(worker->house) &&
-        (modes_allow(directory, W_OK | X_OK) || is_hidden(worker->house, path_parent(name_slice(&entry->name)))))
-        tell_write(worker, &entry->name);
+    return is_refusal(error) && !is_off(worker->house) &&
+           (modes_allow(directory, W_OK | X_OK) || is_hidden(worker->house, path_parent(name_slice(&entry->name))));
 }
 
-void tell_carrying(struct worker *worker, const struct entry_name *entry)
+void tell_entry(struct worker *worker, int directory, const struct entry_name *entry, int error)
 {
-    if (!is_off(worker->house) && entry->name.kind != NAME_DOUBTFUL)
-        notice(worker, RECORD_WRITE, RECORD_DENIED, name_slice(&entry->name), RECORD_CARRIES);
+    if (is_policys(worker, directory, entry, error))
+        tell_write(worker, &entry->name, judge_why(worker->house, &entry->name));
+}
+
+void tell_carrying(struct worker *worker, int directory, const struct entry_name *entry, int error)
+{
+    if (is_policys(worker, directory, entry, error))
+        tell_write(worker, &entry->name, RECORD_CARRIES);
 }
 
 /* Whose modes, owner and times are changed must be one's own; for the rest the
@@ -131,7 +137,7 @@ static bool would_be_allowed(const struct worker *worker, int object, const stru
 void tell_object(struct worker *worker, int object, const struct entry_name *entry, int error)
 {
     if (is_refusal(error) && !is_off(worker->house) && would_be_allowed(worker, object, &entry->name))
-        tell_write(worker, &entry->name);
+        tell_write(worker, &entry->name, judge_why(worker->house, &entry->name));
 }
 
 void tell_unresolved(struct worker *worker, const struct operand *operand, int error)

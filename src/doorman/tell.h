@@ -14,8 +14,8 @@ void tell_entry(struct worker *worker, int directory, const struct entry_name *e
 /* Likewise, of something that is there and was to be changed. */
 void tell_object(struct worker *worker, int object, const struct entry_name *entry, int error);
 
-/* A directory was not moved, because a rule speaks of something in it by its name. */
-void tell_carrying(struct worker *worker, const struct entry_name *entry);
+/* Likewise: a directory was not moved out of `directory`, because a rule speaks of something in it by its name. */
+void tell_carrying(struct worker *worker, int directory, const struct entry_name *entry, int error);
 
 /* A path led nowhere: if it is policy that hides what it leads through, that is a refusal. */
 void tell_unresolved(struct worker *worker, const struct operand *operand, int error);

@@ -36,16 +36,21 @@ bool order_receive(int socket, struct order *order)
     return receive(socket, order, sizeof *order) == (ssize_t)sizeof *order;
 }
 
-bool descriptor_send(int socket, int fd)
+bool descriptors_send(int socket, const int *fds, size_t count)
 {
     const char mark = 0;
 
-    if (passing_send(socket, &mark, sizeof mark, &fd, 1, MSG_DONTWAIT) == (ssize_t)sizeof mark)
+    if (passing_send(socket, &mark, sizeof mark, fds, count, MSG_DONTWAIT) == (ssize_t)sizeof mark)
         return true;
-    /* Whoever waits for it waits no longer. */
+    /* Whoever waits for them waits no longer. */
     if (passing_send(socket, &mark, sizeof mark, NULL, 0, MSG_DONTWAIT) < 0)
         shutdown(socket, SHUT_RDWR);
     return false;
+}
+
+bool descriptor_send(int socket, int fd)
+{
+    return descriptors_send(socket, &fd, 1);
 }
 
 int descriptor_receive(int socket)

@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 
+#include <stddef.h>
+
 /* Supervisor to pid 1. */
 enum order_kind {
     ORDER_MAPPED,       /* the id maps are written */
@@ -52,7 +54,9 @@ struct report {
 /* All of these are false when the other side is gone. */
 bool order_send(int socket, enum order_kind kind, int value);
 bool order_receive(int socket, struct order *order);
-/* A descriptor, between two records. -1: it did not come. */
+/* Between two records. Where they cannot be sent, a message without any comes instead. */
+bool descriptors_send(int socket, const int *fds, size_t count);
+/* One. -1: it did not come. */
 bool descriptor_send(int socket, int fd);
 int descriptor_receive(int socket);
 bool report_send(int socket, enum report_kind kind, int value, const char *text);

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/passing.h"
+#include "jail/control.h"
 #include "jail/handed.h"
 
 #include <errno.h>
@@ -33,12 +34,8 @@ void passed_begin(struct passed *passed, const int *numbers, size_t count)
 
 void passed_send(const struct passed *passed, int socket)
 {
-    const char mark = 0;
-
-    /* Pid 1 is told, by a message without any, when they cannot be sent. */
-    if (passed->count > 0 &&
-        passing_send(socket, &mark, sizeof mark, passed->fds, passed->count, MSG_DONTWAIT) != (ssize_t)sizeof mark)
-        passing_send(socket, &mark, sizeof mark, NULL, 0, MSG_DONTWAIT);
+    if (passed->count > 0)
+        descriptors_send(socket, passed->fds, passed->count);
 }
 
 bool passed_receive(struct passed *passed, int socket, struct error *err)
